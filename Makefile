@@ -1,0 +1,43 @@
+# One command equals CI: `make test` installs, checks and tests everything.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP_FLAGS ?= --quiet --disable-pip-version-check
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup quick-test test check system-test clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv and install the package with every extra, at pinned versions
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo "Installing into $(VENV) (a few minutes the first time)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt "torch==2.13.0"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,serve,dev]"
+	@touch $@
+
+quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO under verl, evaluation, report
+	@$(BIN)/python launch_complete_cuda_training.py --quick-test
+
+test: check ## Install, check and run every test that this machine can run, with coverage
+	@$(BIN)/python -m pytest --cov --cov-report=
+	@$(BIN)/python -m coverage report --skip-covered --sort=cover | tail -n 25
+	@$(BIN)/python -m coverage report --include='*/coding_framework/records/*' --fail-under=90 | tail -n 1
+	@$(BIN)/python -m coverage report --include='*/coding_framework/cuda/*' --fail-under=90 | tail -n 1
+	@$(BIN)/python -m coverage report --include='*/training/reward_functions/*' --fail-under=90 | tail -n 1
+
+check: $(STAMP) ## Lint, formatting, types and the direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+system-test: $(STAMP) ## Check every component for real: passed, failed, or not available here and why
+	@$(BIN)/python test_complete_system.py
+
+clean: ## Remove the virtual environment and caches (runs are kept)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .coverage*

@@ -1,0 +1,1 @@
+"""Generator, optimizer and tester: prompts, parsing of answers, chat models."""

@@ -1,0 +1,1 @@
+"""Language models: where they come from (`store`) and how tokens are sampled (`chat_model`)."""

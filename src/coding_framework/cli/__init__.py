@@ -1,0 +1,1 @@
+"""`cuda-rl`: the command line. The only package that prints."""

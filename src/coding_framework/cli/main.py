@@ -1,0 +1,58 @@
+"""The entry point: commands, and one place where errors become a message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from coding_framework import __version__
+from coding_framework.cli import doctor, evaluate, judge, models, report, tasks, train
+from coding_framework.errors import FrameworkError
+
+app = typer.Typer(
+    name="cuda-rl",
+    help="Train language models to write fast, correct CUDA kernels, with or without a GPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(doctor.doctor)
+app.command()(judge.judge)
+app.command()(tasks.tasks)
+app.command()(train.train)
+app.command()(evaluate.evaluate)
+app.command()(report.report)
+app.add_typer(models.app, name="models")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cuda-rl {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Train language models to write fast, correct CUDA kernels, with or without a GPU."""
+
+
+def main() -> None:
+    """Run; a known error is one message on standard error and its own exit code."""
+    try:
+        app()
+    except FrameworkError as error:
+        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.secho("interrupted", err=True, fg=typer.colors.YELLOW)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

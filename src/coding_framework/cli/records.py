@@ -1,0 +1,38 @@
+"""What the smaller commands answer with `--json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coding_framework.agents.models.store import ModelInfo
+from coding_framework.records import Record, Task
+
+
+class Catalogue(Record):
+    """All tasks in one record."""
+
+    tasks: tuple[Task, ...]
+    """In the order of the tiers."""
+
+
+class Models(Record):
+    """All embedded models in one record."""
+
+    models: tuple[ModelInfo, ...]
+    """As `cuda-rl models list` shows them."""
+
+
+class Fetched(Record):
+    """Where a model is."""
+
+    name: str
+    """As it was asked for."""
+    path: Path
+    """Its folder."""
+
+
+class Written(Record):
+    """Where a report is."""
+
+    report: Path
+    """The HTML file."""

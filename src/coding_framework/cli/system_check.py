@@ -1,0 +1,257 @@
+"""Every component for real: each check uses the thing itself and says what it saw.
+
+A check passes, fails, or is not available here (`NotAvailableError`, with the reason); nothing is
+simulated to make it pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from coding_framework.errors import FrameworkError, ModelNotFoundError, NotAvailableError
+from coding_framework.records import Record
+
+Check = Callable[[], str]
+
+
+class ComponentResult(Record):
+    """One line of the answer."""
+
+    component: str
+    """What was checked."""
+    status: Literal["passed", "failed", "not available"]
+    """How it went."""
+    detail: str
+    """What was seen, or why not."""
+    seconds: float
+    """How long it took."""
+
+
+class SystemReport(Record):
+    """All lines."""
+
+    results: tuple[ComponentResult, ...]
+    """In the order of the flow."""
+
+    @property
+    def summary(self) -> str:
+        counts = {status: sum(r.status == status for r in self.results) for status in ("passed", "failed")}
+        missing = len(self.results) - sum(counts.values())
+        return f"{counts['passed']} passed, {counts['failed']} failed, {missing} not available here"
+
+
+def check_system(on_result: Callable[[ComponentResult], None] = lambda _: None) -> SystemReport:
+    """Run every check in turn."""
+    results = []
+    for name, check in CHECKS.items():
+        results.append(_run(name, check))
+        on_result(results[-1])
+    return SystemReport(results=tuple(results))
+
+
+def _run(name: str, check: Check) -> ComponentResult:
+    start = time.monotonic()
+    status: Literal["passed", "failed", "not available"] = "passed"
+    try:
+        detail = check()
+    except (NotAvailableError, ModelNotFoundError) as error:
+        status, detail = "not available", str(error)
+    except FrameworkError as error:
+        status, detail = "failed", str(error)
+    except Exception as error:  # a check that breaks is a finding, not the end of the others
+        status, detail = "failed", f"{type(error).__name__}: {error}"
+    return ComponentResult(component=name, status=status, detail=detail, seconds=time.monotonic() - start)
+
+
+def _compiler() -> str:
+    from coding_framework.cuda.compiler import CUDACompiler
+    from coding_framework.data.tasks import get_task
+
+    with CUDACompiler() as compiler:
+        result = asyncio.run(compiler.compile_kernel(get_task("matmul").baseline))
+        broken = compiler.compile('extern "C" __global__ void k(float* y) { y[0] = ; }')
+    _require(result.success, f"the naive matmul does not compile: {result.errors}")
+    _require(bool(broken.errors), "a syntax error was not reported")
+    return f"{result.compiler} {result.toolkit} for {result.architecture}; {result.resources[0].registers} registers"
+
+
+def _nvcc() -> str:
+    from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
+    from coding_framework.data.tasks import get_task
+
+    with CUDACompiler(CompilerSettings(compiler="nvcc", architecture="sm_90")) as compiler:
+        result = compiler.compile(get_task("vector_add").baseline)
+    _require(result.success, f"nvcc rejected the naive vector add: {result.errors}")
+    return f"nvcc {result.toolkit}"
+
+
+def _judge() -> str:
+    from coding_framework.cuda.pool import JudgePool
+    from coding_framework.data.tasks import all_tasks, get_task
+    from coding_framework.records import Candidate, Verdict
+
+    scale = get_task("scale")
+    wrong = Candidate(source=scale.baseline.replace("2.5f", "2.4f"))
+    with JudgePool() as pool:
+        verdicts = pool.judge_many([(task, Candidate(source=task.baseline)) for task in all_tasks()])
+        rejected = pool.judge(scale, wrong)
+    failed = [f"{e.task}: {e.message}" for e in verdicts if not e.passed]
+    _require(not failed, "; ".join(failed))
+    _require(rejected.verdict is Verdict.WRONG_RESULT, f"a wrong kernel was judged {rejected.verdict}")
+    return f"{len(verdicts)} baselines passed, a wrong kernel was rejected"
+
+
+def _benchmarker() -> str:
+    from coding_framework.cuda.benchmarker import CUDABenchmarker
+    from coding_framework.cuda.compiler import CUDACompiler
+    from coding_framework.data.tasks import get_task
+
+    with CUDACompiler() as compiler, CUDABenchmarker() as benchmarker:
+        result = compiler.compile(get_task("vector_add").baseline)
+        _require(result.binary_path is not None, "no binary")
+        assert result.binary_path is not None
+        timing = asyncio.run(benchmarker.benchmark_kernel(result.binary_path, result.kernel_name))
+    return f"vector add: {timing.median_us:.2f} us ({timing.kind}, {timing.device})"
+
+
+def _conversation() -> str:
+    from coding_framework.config import ConversationConfig
+    from coding_framework.cuda.pool import JudgePool
+    from coding_framework.data.tasks import get_task, variants
+    from coding_framework.records import Generation, GenerationRequest
+    from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
+
+    task = get_task("row_sum")
+    answers = [task.baseline.replace("__global__", "__globl__"), task.baseline, variants("row_sum")[0].source]
+
+    async def recite(request: GenerationRequest) -> Generation:
+        return Generation(text=f"```cuda\n{answers.pop(0)}\n```")
+
+    with JudgePool() as pool:
+        manager = MultiTurnConversationManager(
+            ConversationConfig(max_turns=3, early_stop_reward=1.0), judge=pool.judge_async
+        )
+        conversation = asyncio.run(manager.run_conversation(task, recite))
+    rewards = [turn.reward.total for turn in conversation.turns]
+    _require(rewards == sorted(rewards), f"rewards do not rise with better answers: {rewards}")
+    return "rewards " + " → ".join(f"{reward:.2f}" for reward in rewards)
+
+
+def _model() -> str:
+    from coding_framework.agents.models.chat_model import SamplingSettings, TransformersChatModel
+    from coding_framework.agents.models.store import DEFAULT_MODEL
+    from coding_framework.agents.prompts import generator_messages
+    from coding_framework.data.tasks import get_task
+    from coding_framework.records import GenerationRequest
+
+    model = TransformersChatModel.from_pretrained(DEFAULT_MODEL, settings=SamplingSettings(temperature=0))
+    request = GenerationRequest(
+        agent="generator", messages=generator_messages(get_task("scale")), max_tokens=24
+    )
+    answer = asyncio.run(model.generate(request))
+    _require(len(answer.token_ids) > 0, "the model said nothing")
+    return f"{DEFAULT_MODEL}: {len(answer.prompt_token_ids)} tokens in, {len(answer.token_ids)} out"
+
+
+def _sft() -> str:
+    from coding_framework.agents.models.store import DEFAULT_MODEL, resolve_model
+    from coding_framework.agents.prompts import generator_messages
+    from coding_framework.config import SFTConfig
+    from coding_framework.cuda.pool import JudgePool
+    from coding_framework.data.sft_pairs import generate_pairs, judge_pairs
+    from coding_framework.training.sft.results import SFTStep
+    from coding_framework.training.sft.trainer import run_sft
+
+    model = resolve_model(DEFAULT_MODEL)
+    with JudgePool() as pool:
+        drafts = generate_pairs([], count=4, seed=1, exclude=("scale",), build_prompt=generator_messages)
+        pairs = judge_pairs(drafts, pool.judge).pairs
+    steps: list[SFTStep] = []
+    with tempfile.TemporaryDirectory() as folder:
+        config = SFTConfig(steps=3, warmup_steps=0)
+        run_sft(pairs, config, model, Path(folder), seed=1, on_step=steps.append)
+    _require(steps[-1].loss < steps[0].loss, f"the loss did not fall: {[s.loss for s in steps]}")
+    return f"{len(pairs)} judged pairs, loss {steps[0].loss:.2f} → {steps[-1].loss:.2f} in {len(steps)} steps"
+
+
+def _verl() -> str:
+    from importlib.util import find_spec
+
+    from coding_framework.errors import MissingExtraError
+
+    for package in ("verl", "ray"):
+        if find_spec(package) is None:
+            raise MissingExtraError(package, "verl")
+    from importlib.metadata import version
+
+    from coding_framework.training.rl.overrides import plugin_modules
+
+    loaded = [__import__(name, fromlist=["_"]) for name in plugin_modules()]
+    return f"verl {version('verl')} on ray {version('ray')}; {len(loaded)} plug-ins registered"
+
+
+def _report() -> str:
+    from coding_framework.config import load_config
+    from coding_framework.monitoring.report import write_report
+    from coding_framework.monitoring.run_folder import RunFolder
+    from coding_framework.monitoring.run_state import MetricPoint
+
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunFolder.create(Path(folder), "check", load_config().model_dump_json())
+        run.append_metric(MetricPoint(phase="sft", step=0, values={"loss": 1.0}, elapsed_s=0.0))
+        size = write_report(run).stat().st_size
+    return f"report.html of {size:,} bytes"
+
+
+def _gpu() -> str:
+    from coding_framework.cuda.toolchain.detect import find_gpus
+
+    _, gpus, reason = find_gpus()
+    if not gpus:
+        raise NotAvailableError(reason)
+    return ", ".join(gpu.name for gpu in gpus)
+
+
+def _docker() -> str:
+    from coding_framework.cli.machine import inspect_docker
+
+    item = inspect_docker()
+    if not item.present:
+        raise NotAvailableError(item.detail)
+    return f"engine {item.detail}"
+
+
+def _tools() -> str:
+    missing = [tool for tool in ("make", "git") if shutil.which(tool) is None]
+    if missing:
+        raise NotAvailableError(f"no {', '.join(missing)} on the path")
+    return "make, git"
+
+
+def _require(holds: bool, complaint: str) -> None:
+    if not holds:
+        raise AssertionError(complaint)
+
+
+CHECKS: dict[str, Check] = {
+    "tools": _tools,
+    "compiler (NVRTC)": _compiler,
+    "compiler (nvcc)": _nvcc,
+    "judge and emulator": _judge,
+    "benchmarker": _benchmarker,
+    "conversation and reward": _conversation,
+    "model": _model,
+    "SFT": _sft,
+    "verl plug-ins": _verl,
+    "run folder and report": _report,
+    "GPU": _gpu,
+    "Docker": _docker,
+}
+
+

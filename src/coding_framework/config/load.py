@@ -1,0 +1,101 @@
+"""Defaults, then a TOML file or preset, then dotted overrides: `rl.steps=3`."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from coding_framework.config.tree import FrameworkConfig
+from coding_framework.errors import ConfigError
+
+
+def preset_dir() -> Path:
+    """The folder with the shipped presets: `configs/` of the checkout, else of the working folder."""
+    checkout = Path(__file__).resolve().parents[3] / "configs"
+    return checkout if checkout.is_dir() else Path.cwd() / "configs"
+
+
+def load_config(
+    source: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    values: Mapping[str, Any] | None = None,
+) -> FrameworkConfig:
+    """Resolve the config. `source` is a preset's name or a TOML/JSON file; `values` maps dotted keys."""
+    tree = _read(source) if source is not None else {}
+    for text in overrides:
+        key, separator, raw = text.partition("=")
+        if not separator:
+            raise ConfigError(f"override '{text}' has no '=': write it as section.key=value")
+        _put(tree, key.strip(), _parse_value(raw.strip()))
+    for key, value in (values or {}).items():
+        _put(tree, key, value)
+    return build_config(tree)
+
+
+def build_config(tree: Mapping[str, Any]) -> FrameworkConfig:
+    """Validate a nested mapping; `ConfigError` names every wrong key and what it should be."""
+    try:
+        return FrameworkConfig.model_validate(tree)
+    except ValidationError as error:
+        raise ConfigError("\n".join(_explain(item) for item in error.errors())) from None
+
+
+def _read(source: str | Path) -> dict[str, Any]:
+    path = Path(source)
+    if not path.suffix and not path.exists():
+        path = preset_dir() / f"{source}.toml"
+    if not path.is_file():
+        presets = ", ".join(sorted(p.stem for p in preset_dir().glob("*.toml")))
+        raise ConfigError(f"no config file {source}; give a .toml file or a preset ({presets})")
+    try:
+        text = path.read_text()
+        tree: dict[str, Any] = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read as a config: {error}") from None
+    if not isinstance(tree, dict):
+        raise ConfigError(f"{path} cannot be read as a config: the top level must be a table")
+    return tree
+
+
+def _put(tree: dict[str, Any], key: str, value: Any) -> None:
+    *sections, leaf = key.split(".")
+    for section in sections:
+        child = tree.setdefault(section, {})
+        if not isinstance(child, dict):
+            raise ConfigError(f"'{key}': '{section}' is a value, not a section")
+        tree = child
+    tree[leaf] = value
+
+
+def _parse_value(raw: str) -> Any:
+    """TOML syntax where it parses, else a plain string: `0.1`, `true`, `["a"]`, `gated`."""
+    try:
+        return tomllib.loads(f"value = {raw}")["value"]
+    except tomllib.TOMLDecodeError:
+        return raw
+
+
+def _explain(item: Any) -> str:
+    location = ".".join(str(part) for part in item["loc"])
+    if item["type"] != "extra_forbidden":
+        return f"config {location or '(whole)'}: {item['msg']} (got {item['input']!r:.80})"
+    known = _fields_at(item["loc"][:-1])
+    close = get_close_matches(str(item["loc"][-1]), known, n=1)
+    hint = f"; did you mean '{close[0]}'?" if close else f"; known keys: {', '.join(known)}"
+    return f"config {location}: unknown key{hint}"
+
+
+def _fields_at(location: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = FrameworkConfig
+    for part in location:
+        annotation = model.model_fields[str(part)].annotation
+        assert isinstance(annotation, type)
+        assert issubclass(annotation, BaseModel)
+        model = annotation
+    return list(model.model_fields)

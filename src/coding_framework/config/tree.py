@@ -1,0 +1,225 @@
+"""The one config tree. Unknown keys are refused; nonsense across fields is refused before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from coding_framework.records.base import Record
+from coding_framework.records.conversation import AgentRole
+
+
+class RunConfig(Record):
+    """Where a run lives."""
+
+    name: str = "train"
+    """Suffix of the run folder's name."""
+    output_dir: Path = Path("runs")
+    """Folder that holds the run folders."""
+    seed: int = 17
+    """Seed of everything random that is not secret."""
+
+
+class ModelConfig(Record):
+    """Which model is trained."""
+
+    name: str = "smollm2-135m-instruct"
+    """An embedded model (`cuda-rl models list`), a local folder, or a Hugging Face name."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Number format of weights during training and sampling."""
+
+
+class JudgeConfig(Record):
+    """How candidates are judged."""
+
+    executor: Literal["emulator"] = "emulator"
+    """What runs the kernels."""
+    architecture: str = Field(default="sm_90", pattern=r"^sm_\d+a?$")
+    """GPU architecture to compile for."""
+    compile_timeout_s: float = Field(default=30, gt=0)
+    """Limit of one compilation."""
+    compile_memory_bytes: int = Field(default=8 * 2**30, gt=0)
+    """Memory limit of a compiler process."""
+    run_timeout_s: float = Field(default=10, gt=0)
+    """Limit of one run of a candidate on one shape."""
+    run_memory_bytes: int = Field(default=6 * 2**30, gt=0)
+    """Memory limit of an executor process."""
+    total_timeout_s: float = Field(default=30, gt=0)
+    """Limit of all runs of one candidate together."""
+    workers: int = Field(default=2, ge=1)
+    """Candidates judged at the same time."""
+    secret: str | None = None
+    """Fixes the otherwise fresh random inputs; for reproducing a verdict only."""
+
+
+class ConversationConfig(Record):
+    """The shape of an episode."""
+
+    max_turns: int = Field(default=3, ge=1, le=20)
+    """Generator turn plus optimizer turns."""
+    discount: float = Field(default=0.9, ge=0, le=1)
+    """Discount between turns."""
+    early_stop_reward: float = Field(default=0.8, ge=0, le=1)
+    """A turn that earns this much ends the episode."""
+    max_prompt_tokens: int = Field(default=1024, ge=64)
+    """Limit of a prompt."""
+    max_response_tokens: int = Field(default=384, ge=16)
+    """Limit of one answer."""
+
+
+class RewardConfig(Record):
+    """Which reward, and its scale."""
+
+    preset: Literal["weighted", "gated"] = "weighted"
+    """`weighted`: five weighted parts; `gated`: nothing unless it compiles and passes."""
+    target_speedup: float = Field(default=2.0, gt=1)
+    """Speedup at which the performance part is full."""
+
+
+class SFTConfig(Record):
+    """The supervised warm start."""
+
+    enabled: bool = True
+    """Whether it runs."""
+    pairs: int = Field(default=1000, ge=1)
+    """Judged pairs to train on."""
+    steps: int = Field(default=400, ge=1)
+    """Optimizer steps."""
+    learning_rate: float = Field(default=1e-3, gt=0)
+    """Peak of a cosine schedule."""
+    warmup_steps: int = Field(default=5, ge=0)
+    """Linear warm-up."""
+    batch_size: int = Field(default=4, ge=1)
+    """Pairs in one forward pass."""
+    gradient_accumulation_steps: int = Field(default=1, ge=1)
+    """Forward passes in one step."""
+    lora_rank: int = Field(default=16, ge=1)
+    """Rank of the adapters on all linear layers."""
+    lora_alpha: int = Field(default=32, ge=1)
+    """Scale of the adapters."""
+    lora_dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Dropout on the adapters' input."""
+    max_length: int = Field(default=1024, ge=64)
+    """Longer pairs are left out and counted."""
+    checkpoint_every: int = Field(default=25, ge=1)
+    """Steps between checkpoints."""
+    quantize: Literal["auto", "none", "4bit"] = "auto"
+    """`auto`: 4-bit base weights (QLoRA) on a GPU, none on the CPU."""
+    agents: tuple[AgentRole, ...] = ("generator", "optimizer")
+    """Whose pairs are used."""
+
+
+class RLConfig(Record):
+    """Reinforcement learning through verl."""
+
+    enabled: bool = True
+    """Whether it runs."""
+    algorithm: Literal["grpo"] = "grpo"
+    """How advantages are formed: group-relative, per turn."""
+    steps: int = Field(default=50, ge=1)
+    """Policy updates."""
+    prompts_per_step: int = Field(default=4, ge=1)
+    """Tasks sampled for one step."""
+    group_size: int = Field(default=8, ge=2)
+    """Episodes of each task, compared with each other."""
+    learning_rate: float = Field(default=2e-5, gt=0)
+    """Constant."""
+    kl_coef: float = Field(default=0.0, ge=0)
+    """Weight of the KL term to the start model; 0 loads no reference model."""
+    clip_low: float = Field(default=0.2, gt=0)
+    """Lower clip of the policy ratio."""
+    clip_high: float = Field(default=0.28, gt=0)
+    """Upper clip (a larger one keeps exploration alive)."""
+    temperature: float = Field(default=0.9, gt=0)
+    """Sampling temperature of rollouts."""
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    """Nucleus of rollouts; below 1 the log-probabilities are of another distribution."""
+    lora_rank: int = Field(default=16, ge=0)
+    """Rank of the trained adapter; 0 trains all weights."""
+    lora_alpha: int = Field(default=32, ge=1)
+    """Scale of the adapter."""
+    micro_batch_size: int = Field(default=4, ge=1)
+    """Sequences in one forward pass of the update."""
+    save_every: int = Field(default=5, ge=1)
+    """Steps between checkpoints."""
+    num_gpus: int = Field(default=0, ge=0)
+    """GPUs to train on; 0 trains on the CPU."""
+
+
+class TasksConfig(Record):
+    """What is taught and what is kept for the test."""
+
+    train: tuple[str, ...] = Field(
+        default=(
+            "vector_add",
+            "transpose",
+            "matvec",
+            "matmul",
+            "softmax",
+            "layer_norm",
+            "residual_layer_norm",
+            "rms_norm",
+        ),
+        min_length=1,
+    )
+    """Tasks that SFT and RL may see."""
+    held_out: tuple[str, ...] = Field(default=("scale", "gelu", "row_sum", "bias_relu"), min_length=1)
+    """Tasks that only the evaluation sees; no SFT pair has their formula."""
+
+    @model_validator(mode="after")
+    def _nothing_is_both(self) -> TasksConfig:
+        both = set(self.train) & set(self.held_out)
+        if both:
+            raise ValueError(f"tasks cannot be both trained on and held out: {sorted(both)}")
+        return self
+
+
+class EvaluationConfig(Record):
+    """The before/after comparison."""
+
+    samples_per_task: int = Field(default=8, ge=1)
+    """Episodes of each task and model."""
+    max_turns: int = Field(default=1, ge=1, le=20)
+    """Turns of an evaluation episode."""
+    temperature: float = Field(default=0.6, ge=0)
+    """0 is greedy."""
+    batch_size: int = Field(default=16, ge=1)
+    """Answers sampled together."""
+    include_train_tasks: bool = True
+    """Also show the tasks that were trained on, marked as such."""
+
+
+class FrameworkConfig(Record):
+    """Everything a run needs; written into every run folder as it was resolved."""
+
+    run: RunConfig = RunConfig()
+    """Where it lives."""
+    model: ModelConfig = ModelConfig()
+    """What is trained."""
+    tasks: TasksConfig = TasksConfig()
+    """On what."""
+    judge: JudgeConfig = JudgeConfig()
+    """Judged how."""
+    conversation: ConversationConfig = ConversationConfig()
+    """In which episodes."""
+    reward: RewardConfig = RewardConfig()
+    """For which reward."""
+    sft: SFTConfig = SFTConfig()
+    """Supervised warm start."""
+    rl: RLConfig = RLConfig()
+    """Reinforcement learning."""
+    evaluation: EvaluationConfig = EvaluationConfig()
+    """Before/after comparison."""
+
+    @model_validator(mode="after")
+    def _something_can_be_trained(self) -> FrameworkConfig:
+        if self.conversation.max_prompt_tokens + self.conversation.max_response_tokens > 8192:
+            raise ValueError(
+                "conversation.max_prompt_tokens + max_response_tokens exceed 8192, the context of the "
+                "embedded models"
+            )
+        if self.sft.max_length < self.conversation.max_response_tokens:
+            raise ValueError("sft.max_length is below conversation.max_response_tokens: no pair would fit")
+        return self

@@ -1,0 +1,1 @@
+"""The judge: the only package that handles untrusted code. Imports nothing when imported."""

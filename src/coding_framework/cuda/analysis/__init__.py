@@ -1,0 +1,1 @@
+"""What can be known of a source from its syntax tree alone."""

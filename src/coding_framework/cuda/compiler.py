@@ -1,0 +1,217 @@
+"""`CUDACompiler`: one source in, one `CompilationResult` out.
+
+Guarantees: whatever is wrong with the source comes back as a value, including compilers that hang,
+crash or eat memory on it; only faults of ours are raised. A source is compiled in a worker process
+under limits, once: the result is kept on disk under a key of everything that went into it. NVRTC
+answers first; where it rejects a source for a reason that nvcc may not share, an nvcc on this
+machine has the last word. Not promised: that a source is harmless. That is the safety analysis' part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+import structlog
+
+from coding_framework.cuda.toolchain import interpret
+from coding_framework.cuda.toolchain.cache import CacheStats, CompilationCache
+from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE, find_gpus, usable_nvcc
+from coding_framework.cuda.toolchain.interpret import Backend
+from coding_framework.cuda.toolchain.locate import include_dirs
+from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
+from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_architectures
+from coding_framework.cuda.toolchain.settings import CompilerSettings
+from coding_framework.cuda.toolchain.source_scan import find_source_faults
+from coding_framework.cuda.toolchain.standins import standin_digest
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import (
+    ConfigError,
+    JudgeFault,
+    ToolchainMissingError,
+    WorkerDied,
+    WorkerOutOfMemory,
+    WorkerTimeout,
+)
+from coding_framework.records.compilation import CompilationResult
+
+_log = structlog.get_logger(__name__)
+
+__all__ = ["CUDACompiler", "CompilationResult", "CompilerSettings"]
+
+_FORMAT = "1"
+"""Part of every cache key; raised when results would be made differently from the same inputs."""
+
+
+class CUDACompiler:
+    """Compiles CUDA C++ to PTX and cubin. Safe to share between threads; many compilations at once."""
+
+    def __init__(self, settings: CompilerSettings | None = None) -> None:
+        self.settings = settings or CompilerSettings()
+        self._cache = CompilationCache(self.settings.cache_dir, limit_bytes=self.settings.cache_limit_bytes)
+        self._architecture, self._architecture_reason = _choose_architecture(self.settings.architecture)
+        self._first, self._referee = _choose_backends(self.settings, self._architecture)
+        limit = self.settings.memory_limit_bytes
+        names = [f"compiler {number}" for number in range(self.settings.workers)]
+        self._workers = [Worker(memory_limit_bytes=limit, name=name) for name in names]
+        self._idle: queue.LifoQueue[Worker] = queue.LifoQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+        self._threads = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="compile")
+        self._key_locks = [threading.Lock() for _ in range(64)]
+
+    @property
+    def architecture(self) -> str:
+        """What is compiled for, e.g. `sm_90`."""
+        return self._architecture
+
+    @property
+    def architecture_reason(self) -> str:
+        """Why that one, in words."""
+        return self._architecture_reason
+
+    @property
+    def cache_stats(self) -> CacheStats:
+        """Hits and misses so far."""
+        return self._cache.stats
+
+    async def compile_kernel(self, source: str) -> CompilationResult:
+        """Like `compile`, without blocking the event loop."""
+        return await asyncio.wrap_future(self._threads.submit(self.compile, source))
+
+    def compile(self, source: str) -> CompilationResult:
+        """Compile one source, or take it from the cache."""
+        faults = find_source_faults(source)
+        if faults:
+            return interpret.refused(self._first, faults)
+        key = self._key(source)
+        with self._key_locks[int(key[:8], 16) % len(self._key_locks)]:  # the same source at once: one works
+            found = self._cache.get(key)
+            return found if found is not None else self._compile_and_store(key, source)
+
+    def close(self) -> None:
+        """End the compiler processes; safe to call twice."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+    def __enter__(self) -> CUDACompiler:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _key(self, source: str) -> str:
+        parts = [_FORMAT, source, self._architecture, standin_digest(), self.settings.compiler]
+        parts += [part for backend in (self._first, self._referee) if backend for part in backend.identity]
+        parts += self.settings.extra_flags
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def _compile_and_store(self, key: str, source: str) -> CompilationResult:
+        binary = self._cache.path(key, "cubin")
+        result, raw = self._run(self._first, source, binary)
+        if self._referee is not None and interpret.is_worth_a_second_opinion(result):
+            result, raw = self._second_opinion(self._referee, source, binary, result)
+        if raw is not None:
+            self._cache.put(key, result, raw.cubin)
+        return result
+
+    def _second_opinion(
+        self, referee: Backend, source: str, binary: Path, first: CompilationResult
+    ) -> tuple[CompilationResult, RawCompilation | None]:
+        """The referee's result where it accepts, else the first one; not to be cached without its answer."""
+        try:
+            second, raw = self._run(referee, source, binary)
+        except JudgeFault as error:  # a broken nvcc must not take NVRTC's answer away
+            _log.warning("referee_failed", compiler=referee.name, tool=referee.tool, reason=str(error))
+            return first, None
+        return (second if second.success else first), raw
+
+    def _run(
+        self, backend: Backend, source: str, binary: Path
+    ) -> tuple[CompilationResult, RawCompilation | None]:
+        """The result, and the raw answer where it may be cached: a hang or a crash may not happen again."""
+        started = time.monotonic()
+        try:
+            raw = self._ask_twice(backend, source)
+        except WorkerTimeout:
+            return interpret.timed_out(backend, self.settings.timeout_s), None
+        except WorkerOutOfMemory:
+            return interpret.out_of_memory(backend, time.monotonic() - started), None
+        except WorkerDied as error:
+            return interpret.crashed(backend, error, time.monotonic() - started), None
+        return interpret.understand(backend, raw, source, binary, time.monotonic() - started), raw
+
+    def _ask_twice(self, backend: Backend, source: str) -> RawCompilation:
+        """A death may have come from outside; if a fresh worker dies as well, the source did it."""
+        try:
+            return self._ask(backend, source)
+        except (WorkerTimeout, WorkerOutOfMemory):
+            raise
+        except WorkerDied:
+            return self._ask(backend, source)
+
+    def _ask(self, backend: Backend, source: str) -> RawCompilation:
+        request = CompileRequest(
+            source=source,
+            architecture=self._architecture,
+            extra_flags=self.settings.extra_flags,
+            include_dirs=tuple(str(folder) for folder in include_dirs()),
+            tool=backend.tool,
+        )
+        with self._borrowed_worker() as worker:
+            raw: RawCompilation = worker.call(backend.function, request, timeout_s=self.settings.timeout_s)
+        return raw
+
+    @contextmanager
+    def _borrowed_worker(self) -> Iterator[Worker]:
+        worker = self._idle.get()
+        try:
+            yield worker
+        finally:
+            self._idle.put(worker)
+
+
+def _choose_architecture(wanted: str) -> tuple[str, str]:
+    if wanted != "auto":
+        return wanted, "named in the settings"
+    _, gpus, reason = find_gpus()
+    if gpus:
+        return gpus[0].architecture, f"that of the first GPU, {gpus[0].name}"
+    return DEFAULT_ARCHITECTURE, f"the default: {reason}"
+
+
+def _choose_backends(settings: CompilerSettings, architecture: str) -> tuple[Backend, Backend | None]:
+    nvcc = _nvcc_backend(architecture) if settings.compiler != "nvrtc" else None
+    if settings.compiler == "nvcc":
+        if nvcc is None:
+            raise ToolchainMissingError(
+                "no usable nvcc: install the CUDA toolkit (or pip install nvidia-cuda-nvcc) and g++, "
+                "or leave the choice to `auto`"
+            )
+        return nvcc, None
+    if architecture not in supported_architectures():
+        known = ", ".join(supported_architectures())
+        raise ConfigError(f"NVRTC {nvrtc_version()} cannot compile for {architecture}; it knows {known}")
+    return _backend("nvrtc", nvrtc_version(), architecture), nvcc
+
+
+def _nvcc_backend(architecture: str) -> Backend | None:
+    found = usable_nvcc()
+    return None if found is None else _backend("nvcc", found[1], architecture, str(found[0]))
+
+
+def _backend(name: Literal["nvrtc", "nvcc"], version: str, architecture: str, tool: str = "") -> Backend:
+    function = f"coding_framework.cuda.toolchain.{name}:compile_request"
+    return Backend(name=name, toolkit=version, architecture=architecture, function=function, tool=tool)

@@ -1,0 +1,277 @@
+"""The `kernel` contract: read the launch plan out of a candidate's comments.
+
+    // scratch: partial float32[ceil_div(n, 256)]
+    // launch: block_sum grid=(ceil_div(n, 256)) block=(256) shared=1024 args=(x, partial, n)
+
+Guarantees: nothing is evaluated by Python; every complaint quotes the line and says what is
+expected; the plan's size is bounded before anything is allocated. It does not look at the C++.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NoReturn
+
+import numpy as np
+
+from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
+from coding_framework.errors import ExpressionError
+from coding_framework.records import Expression, Launch, LaunchPlan, ScratchBuffer, Task, parse_expression
+
+MAX_LAUNCHES = 64
+MAX_SCRATCH_BYTES = 2**30
+EXAMPLE = "// launch: my_kernel grid=(ceil_div(n, 256)) block=(256) args=(x, y, n)"
+
+_DIRECTIVE = re.compile(r"^\s*//+\s*(launch|scratch)\s*:\s*(.*?)\s*$", re.IGNORECASE)
+_FIELD = re.compile(r"\s*,?\s*(grid|block|shared|args)\s*=\s*", re.IGNORECASE)
+_SCRATCH = re.compile(r"([A-Za-z_]\w*)\s+(float32|float16|bfloat16|int32|float|half|int)\s*\[(.*)\]$")
+_KERNEL = re.compile(
+    r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)"
+)
+_DTYPES = {"float": "float32", "half": "float16", "int": "int32"}
+
+
+class ContractViolation(Exception):
+    """The candidate breaks the contract; the judge turns this into a verdict."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
+    """The plan that `source` states, checked against the task; raises `ContractViolation`."""
+    kernels = kernel_names(source)
+    if not kernels:
+        raise ContractViolation(
+            "there is no `__global__` function in the source; expected "
+            f'extern "C" __global__ void {task.name}(...)'
+        )
+    launches: list[Launch] = []
+    scratch: list[ScratchBuffer] = []
+    for number, line in enumerate(source.splitlines(), start=1):
+        match = _DIRECTIVE.match(line)
+        if match is None:
+            continue
+        if match[1].lower() == "launch":
+            launches.append(_parse_launch(match[2], number, kernels, task))
+        else:
+            scratch.append(_parse_scratch(match[2], number, task))
+    if not launches:
+        raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
+    if len(launches) > MAX_LAUNCHES:
+        raise ContractViolation(f"the plan has {len(launches)} launches; at most {MAX_LAUNCHES} are allowed")
+    plan = LaunchPlan(launches=tuple(launches), scratch=tuple(scratch))
+    _check_names(plan, task)
+    return plan
+
+
+def kernel_names(source: str) -> tuple[str, ...]:
+    """Names of the `__global__` functions, comments left out."""
+    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
+    return tuple(dict.fromkeys(_KERNEL.findall(code)))
+
+
+def resolve_launches(
+    plan: LaunchPlan, task: Task, dimensions: Mapping[str, int]
+) -> tuple[ResolvedLaunch, ...]:
+    """Every expression of the plan evaluated for one shape."""
+    buffers = buffer_names(plan, task)
+    return tuple(_resolve(launch, buffers, dimensions) for launch in plan.launches)
+
+
+def resolve_scratch(plan: LaunchPlan, dimensions: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+    """Element type and count of every scratch buffer for one shape."""
+    sizes: dict[str, tuple[str, int]] = {}
+    total = 0
+    for buffer in plan.scratch:
+        count = _value(buffer.num_elements, dimensions, buffer.line)
+        if count < 1:
+            raise ContractViolation(
+                f"line {buffer.line}: scratch `{buffer.name}` has {count} elements for {_shape(dimensions)}",
+                buffer.line,
+            )
+        total += count * (2 if buffer.dtype.endswith("16") else 4)
+        if total > MAX_SCRATCH_BYTES:
+            raise ContractViolation(
+                f"line {buffer.line}: scratch memory exceeds {MAX_SCRATCH_BYTES >> 20} MiB for "
+                f"{_shape(dimensions)}",
+                buffer.line,
+            )
+        sizes[buffer.name] = (buffer.dtype, count)
+    return sizes
+
+
+def buffer_names(plan: LaunchPlan, task: Task) -> frozenset[str]:
+    """Everything that `args` may name as a pointer."""
+    specs = (*task.inputs, *task.outputs)
+    return frozenset([spec.name for spec in specs] + [buffer.name for buffer in plan.scratch])
+
+
+def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) -> Launch:
+    name, fields = _split_fields(text, number)
+    if not name:
+        if len(kernels) > 1:
+            _fail(number, text, f"name the kernel to launch, one of: {', '.join(kernels)}")
+        name = kernels[0]
+    if name not in kernels:
+        _fail(number, text, f"there is no __global__ function `{name}`; the source has: {', '.join(kernels)}")
+    for required in ("grid", "block"):
+        if required not in fields:
+            _fail(number, text, f"`{required}=(...)` is missing")
+    arguments = fields.get("args")
+    names = _items(arguments, number, text) if arguments is not None else list(task.default_arguments)
+    return Launch(
+        kernel=name,
+        grid=_triple(fields["grid"], number, text, "grid"),
+        block=_triple(fields["block"], number, text, "block"),
+        shared_bytes=_expression(fields.get("shared", "0"), number, text),
+        arguments=tuple(_expression(item, number, text) for item in names),
+        line=number,
+        text=text,
+    )
+
+
+def _split_fields(text: str, number: int) -> tuple[str, dict[str, str]]:
+    """The kernel's name and the text after each `field=`."""
+    pieces = _FIELD.split(text)
+    name = pieces[0].strip().rstrip(",:")
+    if name and not re.fullmatch(r"[A-Za-z_]\w*", name):
+        _fail(number, text, f"`{name}` is not a kernel's name")
+    fields: dict[str, str] = {}
+    for key, value in zip(pieces[1::2], pieces[2::2], strict=True):
+        if key.lower() in fields:
+            _fail(number, text, f"`{key}=` is given twice")
+        fields[key.lower()] = value.strip().rstrip(",;").strip()
+    return name, fields
+
+
+def _triple(value: str, number: int, text: str, field: str) -> tuple[Expression, Expression, Expression]:
+    items = _items(re.sub(r"^dim3\s*(?=\()", "", value), number, text)
+    if not 1 <= len(items) <= 3:
+        _fail(number, text, f"`{field}` has {len(items)} extents; expected 1 to 3")
+    x, y, z = (_expression(item, number, text) for item in (*items, "1", "1")[:3])
+    return x, y, z
+
+
+def _items(value: str, number: int, text: str) -> list[str]:
+    """Split at top-level commas, with or without the enclosing parentheses."""
+    inner = value[1:-1] if _is_enclosed(value) else value
+    items, depth, start = [], 0, 0
+    for at, char in enumerate(inner):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth < 0:
+            break
+        if char == "," and depth == 0:
+            items.append(inner[start:at].strip())
+            start = at + 1
+    if depth != 0:
+        _fail(number, text, f"the parentheses of `{value}` do not match")
+    items.append(inner[start:].strip())
+    if items[-1] == "" and len(items) > 1:
+        items.pop()
+    return items
+
+
+def _is_enclosed(value: str) -> bool:
+    """Whether the first parenthesis closes at the very end."""
+    if not (value.startswith("(") and value.endswith(")")):
+        return False
+    depth = 0
+    for at, char in enumerate(value):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if depth == 0:
+            return at == len(value) - 1
+    return False
+
+
+def _parse_scratch(text: str, number: int, task: Task) -> ScratchBuffer:
+    match = _SCRATCH.match(text)
+    if match is None:
+        raise ContractViolation(
+            f"line {number}: `// scratch: {text}` does not parse; expected  "
+            "// scratch: NAME float32[NUMBER OF ELEMENTS]",
+            number,
+        )
+    name, dtype, count = match.groups()
+    return ScratchBuffer.model_validate(
+        {
+            "name": name,
+            "dtype": _DTYPES.get(dtype, dtype),
+            "num_elements": _expression(count, number, text, directive="scratch"),
+            "line": number,
+        }
+    )
+
+
+def _check_names(plan: LaunchPlan, task: Task) -> None:
+    names = [*task.default_arguments, *(buffer.name for buffer in plan.scratch)]
+    for buffer in plan.scratch:
+        if names.count(buffer.name) > 1:
+            raise ContractViolation(
+                f"line {buffer.line}: the name `{buffer.name}` of the scratch buffer is taken", buffer.line
+            )
+    buffers = buffer_names(plan, task)
+    for launch in plan.launches:
+        values = [argument for argument in launch.arguments if argument.text not in buffers]
+        for expression in (*launch.grid, *launch.block, launch.shared_bytes, *values):
+            unknown = sorted(expression.names - set(task.dimensions))
+            if unknown:
+                _fail(
+                    launch.line,
+                    launch.text,
+                    f"`{unknown[0]}` is neither a buffer nor a dimension here; buffers: "
+                    f"{', '.join(sorted(buffers))}; dimensions: {', '.join(task.dimensions)}",
+                )
+
+
+def _resolve(launch: Launch, buffers: frozenset[str], dimensions: Mapping[str, int]) -> ResolvedLaunch:
+    arguments: list[BufferArgument | int] = []
+    for argument in launch.arguments:
+        if argument.text in buffers:
+            arguments.append(BufferArgument(argument.text))
+        else:
+            arguments.append(_value(argument, dimensions, launch.line))
+    return ResolvedLaunch(
+        kernel=launch.kernel,
+        grid=_extents(launch.grid, dimensions, launch.line),
+        block=_extents(launch.block, dimensions, launch.line),
+        shared_bytes=_value(launch.shared_bytes, dimensions, launch.line),
+        arguments=tuple(arguments),
+    )
+
+
+def _extents(expressions: tuple[Expression, ...], dimensions: Mapping[str, int], line: int) -> Triple:
+    x, y, z = (_value(expression, dimensions, line) for expression in expressions)
+    return x, y, z
+
+
+def _value(expression: Expression, dimensions: Mapping[str, int], line: int) -> int:
+    try:
+        return expression.evaluate(dimensions)
+    except ExpressionError as error:
+        raise ContractViolation(f"line {line}: {error}", line) from None
+
+
+def _expression(value: str, number: int, text: str, *, directive: str = "launch") -> Expression:
+    try:
+        return parse_expression(value)
+    except ExpressionError as error:
+        _fail(number, text, str(error), directive=directive)
+
+
+def _shape(dimensions: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={size}" for name, size in dimensions.items())
+
+
+def _fail(number: int, text: str, reason: str, *, directive: str = "launch") -> NoReturn:
+    message = f"line {number}: `// {directive}: {text}`: {reason}"
+    if directive == "launch":
+        message += f". Expected e.g.  {EXAMPLE}"
+    raise ContractViolation(message, number)
+
+
+def numpy_dtype(dtype: str) -> np.dtype[np.generic]:
+    """How an element type is held in host memory; bfloat16 as its 16 bits."""
+    return np.dtype({"bfloat16": "uint16"}.get(dtype, dtype))

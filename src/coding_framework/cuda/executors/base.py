@@ -1,0 +1,124 @@
+"""The seam between the judge and whatever runs a kernel: a GPU, or PTX on the CPU.
+
+An executor receives compiled code, fully resolved launches and the bytes of every buffer; it
+answers with the buffers' final bytes and exact counters, or with a fault. It never sees expected
+outputs, tolerances or seeds. Everything here is plain data that pickles quickly, because it crosses
+a process boundary for every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Buffer = npt.NDArray[np.generic]
+Triple = tuple[int, int, int]
+
+
+class FaultKind(StrEnum):
+    """What can go wrong while a kernel runs; each is the kernel's fault, not ours."""
+
+    INVALID_LAUNCH = "invalid_launch"
+    OUT_OF_BOUNDS = "out_of_bounds"
+    MISALIGNED = "misaligned"
+    DATA_RACE = "data_race"
+    DEADLOCK = "deadlock"
+    TIMEOUT = "timeout"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True)
+class ExecutionFault:
+    """One fault, in words for the agent, placed in the source where line info allows."""
+
+    kind: FaultKind
+    message: str
+    source_line: int | None = None
+    other_line: int | None = None
+    """The second party of a race."""
+
+
+@dataclass(frozen=True)
+class BufferArgument:
+    """A pointer to the start of a named buffer."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ResolvedLaunch:
+    """A launch with every expression evaluated."""
+
+    kernel: str
+    grid: Triple
+    block: Triple
+    shared_bytes: int
+    arguments: tuple[BufferArgument | int, ...]
+
+
+@dataclass(frozen=True)
+class ExecutionRequest:
+    """Everything one run needs."""
+
+    ptx: str
+    launches: tuple[ResolvedLaunch, ...]
+    buffers: dict[str, Buffer]
+    """One-dimensional contiguous arrays; every one is copied before the run."""
+    instruction_limit: int = 2_000_000_000
+    """Lane instructions after which a run counts as endless."""
+    detect_races: bool = True
+    """Watch shared memory for conflicts between warps (slower)."""
+
+
+@dataclass
+class LaunchCounters:
+    """Exact counts of one launch."""
+
+    kernel: str
+    grid: Triple
+    block: Triple
+    dynamic_shared_bytes: int
+    static_shared_bytes: int = 0
+    warp_instructions: int = 0
+    lane_instructions: int = 0
+    """Sum of active lanes over the warp instructions."""
+    by_class: dict[str, int] = field(default_factory=dict)
+    """Warp instructions by class: fp32, fp64, fp16, int, special, control, global, shared, local,
+    atomic, barrier, shuffle, tensor, move, convert."""
+    global_requests: int = 0
+    """Warp-level global loads and stores."""
+    global_sectors: int = 0
+    """32-byte sectors these touched."""
+    global_load_sectors: int = 0
+    global_store_sectors: int = 0
+    global_useful_bytes: int = 0
+    """Bytes the lanes asked for."""
+    unique_sectors: int = 0
+    """Different sectors touched in the whole launch: the least traffic to DRAM."""
+    shared_accesses: int = 0
+    """Warp-level shared loads and stores."""
+    shared_passes: int = 0
+    """Passes they took; passes over accesses above 1 is bank conflicts."""
+    atomics: int = 0
+    """Warp-level atomic operations."""
+    max_warp_instructions: int = 0
+    """Instructions of the longest-running warp: the critical path."""
+
+
+@dataclass(frozen=True)
+class ExecutionOutcome:
+    """What a run left behind."""
+
+    fault: ExecutionFault | None
+    buffers: dict[str, Buffer]
+    counters: tuple[LaunchCounters, ...]
+
+
+class Executor(Protocol):
+    """Runs requests. Faults of the kernel come back as values; faults of ours are raised."""
+
+    def run(self, request: ExecutionRequest, *, timeout_s: float) -> ExecutionOutcome: ...

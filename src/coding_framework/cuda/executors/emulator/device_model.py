@@ -1,0 +1,110 @@
+"""The figures of a GPU that the time model divides by, each with where it comes from.
+
+Sources: [H200] NVIDIA H200 data sheet; [H100] NVIDIA H100 architecture white paper; [CC9.0] CUDA C++
+Programming Guide, compute capability 9.0: limits and "arithmetic instructions" throughput tables;
+[est] an estimate of the size that published microbenchmarks of Hopper find. Measured figures belong
+here once a GPU has been asked.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from coding_framework.records.base import Record
+
+
+class DeviceModel(Record):
+    """One GPU, as far as the time model sees it."""
+
+    name: str
+    """What reports call it."""
+    num_sms: int = Field(gt=0)
+    """Streaming multiprocessors."""
+    clock_ghz: float = Field(gt=0)
+    """Sustained clock under load."""
+    dram_tb_per_s: float = Field(gt=0)
+    """DRAM bandwidth that a good copy reaches."""
+    dram_peak_tb_per_s: float = Field(gt=0)
+    """DRAM bandwidth on paper."""
+    l2_tb_per_s: float = Field(gt=0)
+    """Bandwidth between L2 and the SMs."""
+    l2_bytes: int = Field(gt=0)
+    """Capacity of L2."""
+    shared_bytes_per_sm: int = Field(gt=0)
+    """Shared memory that the blocks of an SM may hold together, their reserved kilobytes included."""
+    reserved_shared_bytes: int = Field(ge=0)
+    """Shared memory the system keeps for itself in every block."""
+    max_warps_per_sm: int = Field(gt=0)
+    """Resident warps."""
+    max_blocks_per_sm: int = Field(gt=0)
+    """Resident blocks."""
+    registers_per_sm: int = Field(gt=0)
+    """32-bit registers."""
+    register_granule: int = Field(gt=0)
+    """Registers are handed to a warp in multiples of this."""
+    launch_us: float = Field(gt=0)
+    """Time from one kernel's end to the next one's first instruction, in one stream."""
+    issue_per_clock: float = Field(gt=0)
+    """Warp instructions an SM issues in a clock."""
+    lanes_per_clock: dict[str, float]
+    """Lanes of an SM that a class of instruction serves in a clock."""
+    l1_bytes_per_clock: float = Field(gt=0)
+    """Bytes that L1 or shared memory of an SM moves in a clock."""
+    latency_clocks: dict[str, float]
+    """Clocks until the next dependent instruction of a warp may issue, by class."""
+
+    def floor_us(self, *, bytes_moved: int, operations: int) -> float:
+        """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes."""
+        operations_per_us = 2 * self.lanes_per_clock["fp32"] * self.num_sms * self.clock_ghz * 1e3
+        return max(bytes_moved / (self.dram_peak_tb_per_s * 1e6), operations / operations_per_us)
+
+
+H200 = DeviceModel(
+    name="NVIDIA H200 (model)",
+    num_sms=132,  # [H200], [H100] SXM5
+    clock_ghz=1.755,  # [H100] base boost of the SXM part; 1.98 at most
+    dram_tb_per_s=4.0,  # [est] some 83 % of the peak
+    dram_peak_tb_per_s=4.8,  # [H200]
+    l2_tb_per_s=5.5,  # [est]
+    l2_bytes=50 * 1024 * 1024,  # [H100]
+    shared_bytes_per_sm=228 * 1024,  # [CC9.0]
+    reserved_shared_bytes=1024,  # [CC9.0] why a block gets 227 KB
+    max_warps_per_sm=64,  # [CC9.0]
+    max_blocks_per_sm=32,  # [CC9.0]
+    registers_per_sm=65536,  # [CC9.0]
+    register_granule=256,  # [CC9.0] occupancy calculator
+    launch_us=2.5,  # [est]
+    issue_per_clock=4.0,  # [H100] four schedulers
+    lanes_per_clock={  # [CC9.0]
+        "fp32": 128.0,
+        "fp64": 64.0,
+        "fp16": 128.0,
+        "int": 64.0,
+        "special": 16.0,
+        "convert": 64.0,
+        "shuffle": 32.0,
+        "global": 32.0,
+        "shared": 32.0,
+        "local": 32.0,
+        "atomic": 16.0,  # [est]
+        "tensor": 1024.0,
+    },
+    l1_bytes_per_clock=128.0,  # [H100]
+    latency_clocks={  # [est]
+        "fp32": 4.0,
+        "fp64": 8.0,
+        "fp16": 4.0,
+        "int": 4.5,
+        "special": 20.0,
+        "convert": 8.0,
+        "control": 6.0,
+        "move": 1.0,
+        "shuffle": 24.0,
+        "shared": 24.0,
+        "local": 40.0,
+        "global": 250.0,  # some 500 to L2 or DRAM, of which two loads overlap
+        "atomic": 350.0,
+        "barrier": 24.0,
+        "tensor": 33.0,
+    },
+)

@@ -1,0 +1,1 @@
+"""Runs a translated kernel: lanes, memory spaces, warp-wide operations, scheduling, counting."""

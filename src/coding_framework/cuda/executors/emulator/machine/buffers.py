@@ -1,0 +1,95 @@
+"""Device memory: named buffers far apart, each with its bytes, typed views and a map of touched sectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array
+from coding_framework.cuda.executors.emulator.program.layout import (
+    WINDOW_BITS,
+    buffer_base,
+    device_variables,
+    module_variable_base,
+)
+from coding_framework.cuda.executors.emulator.ptx import Module, Variable
+from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES
+
+PADDING = 64
+
+
+class DeviceBuffer:
+    """One allocation; `data` is padded so that every typed view exists."""
+
+    def __init__(self, name: str, base: int, content: bytes | Buffer, element: np.dtype[Any]) -> None:
+        raw = np.frombuffer(content, np.uint8) if isinstance(content, bytes) else content.view(np.uint8)
+        self.name = name
+        self.base = base
+        self.size = raw.size
+        self.element = element
+        self.data = np.zeros(-(-max(self.size, 1) // PADDING) * PADDING, dtype=np.uint8)
+        self.data[: self.size] = raw
+        self.is_constant = False
+        self.touched = np.zeros(self.data.size // 32, dtype=np.bool_)
+        self._views: dict[str, Array] = {}
+
+    def view(self, dtype: str) -> Array:
+        found = self._views.get(dtype)
+        if found is None:
+            found = self._views[dtype] = self.data.view(NUMPY[dtype])
+        return found
+
+    def content(self) -> Buffer:
+        """A copy of the bytes in the element type."""
+        return self.data[: self.size].copy().view(self.element)
+
+
+class DeviceMemory:
+    """All buffers of a request and all variables of its module."""
+
+    def __init__(self, buffers: dict[str, Buffer], module: Module) -> None:
+        self.by_window: dict[int, DeviceBuffer] = {}
+        self.by_name: dict[str, DeviceBuffer] = {}
+        for index, (name, content) in enumerate(buffers.items()):
+            flat = np.ascontiguousarray(content).reshape(-1)
+            self._add(DeviceBuffer(name, buffer_base(index), flat, flat.dtype))
+            self.by_name[name] = self.by_window[buffer_base(index) >> WINDOW_BITS]
+        self._add_variables(module)
+
+    def _add(self, buffer: DeviceBuffer) -> None:
+        self.by_window[buffer.base >> WINDOW_BITS] = buffer
+
+    def _add_variables(self, module: Module) -> None:
+        variables = device_variables(module)
+        addresses = {v.name: module_variable_base(i) for i, v in enumerate(variables)}
+        for variable in variables:
+            content = initial_bytes(variable, addresses)
+            buffer = DeviceBuffer(variable.name, addresses[variable.name], content, np.dtype(np.uint8))
+            buffer.is_constant = variable.space == "const"
+            self._add(buffer)
+
+    def begin_launch(self) -> None:
+        """Forget which sectors the launch before touched."""
+        for buffer in self.by_window.values():
+            buffer.touched[:] = False
+
+    def num_touched_sectors(self) -> int:
+        return sum(int(np.count_nonzero(b.touched)) for b in self.by_window.values())
+
+
+def initial_bytes(variable: Variable, addresses: dict[str, int]) -> bytes:
+    """The bytes of a module variable; what the initialiser leaves out is zero."""
+    width = TYPE_BYTES[variable.type]
+    pieces = [_element(value, variable.type, width, addresses) for value in variable.initializer]
+    return b"".join(pieces).ljust(variable.num_bytes, b"\0")
+
+
+def _element(value: int | float | str, kind: str, width: int, addresses: dict[str, int]) -> bytes:
+    if isinstance(value, str):
+        name = value.removeprefix("generic(").removesuffix(")").strip()
+        return addresses.get(name, 0).to_bytes(8, "little")[:width]
+    if isinstance(value, float):
+        return np.array([value], dtype=NUMPY[kind]).tobytes()
+    return (value & ((1 << (8 * width)) - 1)).to_bytes(width, "little")

@@ -1,0 +1,292 @@
+"""Runs the groups of one chunk to their end.
+
+The group at the lowest-numbered block runs; groups that come to the same block merge. While there is
+one group, blocks follow each other without any search. A group that spins while others wait to run
+is set back now and then, so that a lock held by another lane can be released.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from coding_framework.cuda.executors.base import FaultKind
+from coding_framework.cuda.executors.emulator.dtypes import NUMPY, STORAGE, Array, Value
+from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.emulator.machine.barriers import BarrierUnit
+from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
+from coding_framework.cuda.executors.emulator.machine.group import Group, merge
+from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
+from coding_framework.cuda.executors.emulator.machine.machine import Machine
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
+from coding_framework.cuda.executors.emulator.program.code import Block, Ending, Kernel
+
+COMPACT_ABOVE = 4096
+"""Lanes of a base below which inactive lanes are simply carried along."""
+COMPACT_SHARE = 8
+"""Lanes are listed when fewer than one in this many is active."""
+SPIN_STEPS = 4096
+"""Blocks that one group may run while others wait, before it is set back."""
+MIN_CHARGE = 256
+"""Lanes that a step is charged with at the least: a step costs time however few its lanes are."""
+
+
+class Budget:
+    """Lane instructions left before a run counts as endless."""
+
+    def __init__(self, limit: int) -> None:
+        self.left = limit
+        self.limit = limit
+
+
+class Scheduler:
+    """All groups of a chunk, by where they are and what they wait for."""
+
+    def __init__(self, kernel: Kernel, machine: Machine, geometry: Geometry, budget: Budget) -> None:
+        self._blocks = kernel.blocks
+        self._machine = machine
+        self._budget = budget
+        self._geometry = geometry
+        self.tally = Tally(kernel, geometry)
+        self._runnable: dict[int, Group] = {}
+        self._parked: dict[int, Group] = {}
+        self._barriers = BarrierUnit(geometry, machine.shared_space.races)
+        self._base = Base.whole(geometry)
+        self._deferred: list[Group] = []
+        registers: list[Value] = [NUMPY[STORAGE[t]].type(0) for t in kernel.register_types]
+        self._deferred.append(Group(0, Lanes(self._base), registers))
+
+    def run(self) -> None:
+        while self._deferred:
+            group = self._deferred.pop()
+            self._base = group.lanes.base
+            self._runnable[group.pc] = group
+            self._run_family()
+
+    def _run_family(self) -> None:
+        while True:
+            if not self._runnable and not self._wake():
+                return
+            group = self._runnable.pop(min(self._runnable))
+            self._run_group(group)
+
+    def _run_group(self, group: Group | None) -> None:
+        steps = 0
+        while group is not None:
+            block = self._blocks[group.pc]
+            if block.is_warp_sync and (self._runnable or self._parked or self._barriers.waiting):
+                group = self._gather_warps(group, block)
+                if group is None:
+                    return
+            group = self._step(group, block)
+            if group is None:
+                return
+            if self._runnable:
+                steps += 1
+                if group.pc in self._runnable:
+                    group = self._merged(group, self._runnable.pop(group.pc))
+                lowest = min(self._runnable, default=group.pc)
+                if lowest < group.pc or steps > SPIN_STEPS:
+                    self._set_back(group, steps)
+                    return
+
+    def _set_back(self, group: Group, steps: int) -> None:
+        """Let another group run; after long spinning, the one that is furthest behind."""
+        if steps > SPIN_STEPS and self._runnable:
+            other = self._runnable.pop(max(self._runnable))
+            self._add(group)
+            self._run_group(other)
+        else:
+            self._add(group)
+
+    def _add(self, group: Group) -> None:
+        if group.pc in self._runnable:
+            group = self._merged(group, self._runnable.pop(group.pc))
+        self._runnable[group.pc] = group
+
+    def _merged(self, first: Group, second: Group) -> Group:
+        self.tally.settle(first)
+        self.tally.settle(second)
+        return merge(first, second, self._base, self._blocks[first.pc].live_in)
+
+    def _step(self, group: Group, block: Block) -> Group | None:
+        """Run one block; returns the group that goes on, if one does."""
+        lanes = group.lanes
+        result = block.run(group.registers, self._machine, lanes)
+        self.tally.block_warps[block.index] += lanes.num_warps
+        self.tally.block_lanes[block.index] += lanes.count
+        group.pending += block.num_issued
+        self._budget.left -= (block.num_issued + 1) * max(lanes.count, MIN_CHARGE)
+        if self._budget.left < 0:
+            raise endless(block, self._budget.limit)
+        ending = block.ending
+        if ending is Ending.JUMP:
+            group.pc = block.targets[0]
+            return group
+        if ending is Ending.BRANCH:
+            return self._branch(group, block, result)
+        if ending is Ending.EXIT:
+            self.tally.settle(group)
+            return None
+        if ending is Ending.SWITCH:
+            return self._switch(group, block, result)
+        return self._barrier(group, block, result)
+
+    def _branch(self, group: Group, block: Block, condition: Value) -> Group | None:
+        taken, other = block.targets
+        if condition.ndim == 0:
+            group.pc = taken if condition else other
+            return group
+        mask = group.lanes.mask
+        here = condition if mask is None else condition & mask
+        num_here = np.count_nonzero(here)
+        if num_here == 0:
+            group.pc = other
+            return group
+        there = ~condition if mask is None else ~condition & mask
+        if not there.any():
+            group.pc = taken
+            return group
+        return self._split(group, [(taken, here), (other, there)])
+
+    def _switch(self, group: Group, block: Block, index: Value) -> Group | None:
+        if index.ndim == 0:
+            group.pc = block.targets[int(index)]
+            return group
+        masks: dict[int, Array] = {}
+        for value in np.unique(group.lanes.compress(index)):
+            chosen = group.lanes.narrowed(index == value).mask
+            assert chosen is not None
+            target = block.targets[int(value)]
+            masks[target] = chosen | masks[target] if target in masks else chosen
+        if len(masks) == 1:
+            group.pc = next(iter(masks))
+            return group
+        return self._split(group, list(masks.items()))
+
+    def _split(self, group: Group, ways: list[tuple[int, Array]]) -> Group | None:
+        """Lanes that part; those that only leave are gone at once."""
+        self.tally.settle(group)
+        parts = []
+        for pc, mask in ways:
+            part = group.part(pc, Lanes(group.lanes.base, mask))
+            if self._blocks[pc].quick_exit:
+                self._leave(part)
+            else:
+                parts.append(self._compact(part))
+        if len(parts) == 1 and not (self._runnable or self._parked or self._barriers.waiting):
+            return self._partition(parts[0])
+        for part in parts:
+            self._add(part)
+        return self._runnable.pop(min(self._runnable)) if self._runnable else None
+
+    def _leave(self, group: Group) -> None:
+        block = self._blocks[group.pc]
+        self.tally.block_warps[block.index] += group.lanes.num_warps
+        self.tally.block_lanes[block.index] += group.lanes.count
+        group.pending += block.num_issued
+        self.tally.settle(group)
+
+    def _compact(self, group: Group) -> Group:
+        size = group.lanes.base.size
+        if size > COMPACT_ABOVE and group.lanes.count * COMPACT_SHARE < size:
+            return group.compacted(self._blocks[group.pc].live_in)
+        return group
+
+    def _partition(self, group: Group) -> Group:
+        """Blocks whose threads are all alive go on without a mask; the others follow later."""
+        lanes, base = group.lanes, group.lanes.base
+        mask = lanes.mask
+        if base.is_list or base.size <= COMPACT_ABOVE or mask is None or mask.shape[0] == 1:
+            return group
+        whole = mask.all(axis=1)
+        if np.count_nonzero(whole) * 2 < base.shape[0]:
+            return group
+        live = self._blocks[group.pc].live_in
+        rest = mask.any(axis=1) & ~whole
+        if rest.any():
+            self._deferred.append(_rows_of(group, np.flatnonzero(rest), live, keep_mask=True))
+        chosen = _rows_of(group, np.flatnonzero(whole), live, keep_mask=False)
+        self._base = chosen.lanes.base
+        return chosen
+
+    def _barrier(self, group: Group, block: Block, arguments: tuple[Value, ...]) -> Group | None:
+        group.pc = block.targets[0]
+        group.line = block.last.instruction.line if block.last else block.line
+        number, count, arrives_only, reduction = arguments
+        group.barrier = (number, count, bool(arrives_only), reduction)
+        if not (self._runnable or self._parked or self._barriers.waiting) and not arrives_only:
+            self._barriers.pass_alone(group, block.barrier_result)
+            return group
+        if arrives_only:
+            self._barriers.arrive(group)
+            return group
+        self._barriers.wait(group, block.barrier_result)
+        return None
+
+    def _gather_warps(self, group: Group, block: Block) -> Group | None:
+        """Warp-wide instructions wait for the lanes they name; returns the lanes that are complete."""
+        if group.pc in self._parked:
+            group = self._merged(group, self._parked.pop(group.pc))
+        elsewhere = [*self._runnable.values(), *self._parked.values(), *self._barriers.waiting_groups()]
+        if not elsewhere:
+            return group
+        assert block.members is not None
+        members = block.members(group.registers, self._machine, group.lanes)
+        missing = _missing_members(group, elsewhere, members, self._geometry)
+        late = missing if group.lanes.mask is None else missing & group.lanes.mask
+        if not late.any():
+            return group
+        self.tally.settle(group)
+        ready = ~missing if group.lanes.mask is None else ~missing & group.lanes.mask
+        waiting = group.part(group.pc, Lanes(group.lanes.base, late))
+        waiting.line = block.line
+        self._parked[group.pc] = waiting
+        return group.part(group.pc, Lanes(group.lanes.base, ready)) if ready.any() else None
+
+    def _wake(self) -> bool:
+        """Nothing can run: release barriers, or say why there is a deadlock."""
+        released = self._barriers.release(list(self._parked.values()))
+        for group in released:
+            self._add(group)
+        if released:
+            return True
+        if self._parked or self._barriers.waiting:
+            raise self._barriers.deadlock(list(self._parked.values()))
+        return False
+
+
+def _rows_of(group: Group, rows: Array, live: frozenset[int], *, keep_mask: bool) -> Group:
+    """The lanes of some blocks, on a base of their own."""
+    old = group.lanes.base
+    base = Base(old.geometry, old.block[rows], old.thread, False)
+    registers = group.registers.copy()
+    for index in live:
+        value = registers[index]
+        if value.ndim and value.shape[0] > 1:
+            registers[index] = value[rows]
+    mask = group.lanes.mask[rows] if keep_mask and group.lanes.mask is not None else None
+    return Group(group.pc, Lanes(base, mask), registers)
+
+
+def _missing_members(group: Group, elsewhere: list[Group], members: Value, geometry: Geometry) -> Array:
+    """For each lane, whether a lane that its warp names is alive somewhere else."""
+    width = geometry.warps_per_block * 32
+    absent = np.zeros(geometry.num_blocks * width, dtype=np.bool_)
+    for other in elsewhere:
+        lanes = other.lanes
+        absent[lanes.compress(lanes.base.block * width + lanes.base.thread)] = True
+    weights = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    bits = np.where(absent.reshape(-1, 32), weights, np.uint32(0)).sum(axis=1, dtype=np.uint32)
+    base = group.lanes.base
+    own = bits[base.block * geometry.warps_per_block + base.thread // 32]
+    return np.broadcast_to((own & members) != 0, base.shape)
+
+
+def endless(block: Block, limit: int) -> KernelFault:
+    """The verdict on a run that used up its budget."""
+    return KernelFault(
+        FaultKind.TIMEOUT,
+        f"the kernel ran over {limit:,} thread instructions without ending: an endless loop, or far too "
+        f"much work; it was at line {block.line}",
+        block.line,
+    )

@@ -1,0 +1,183 @@
+"""Data races in shared memory, between warps of one block within one barrier epoch.
+
+Lanes that run in step would hide a missing barrier, so conflicts are found by bookkeeping: each
+granule remembers its last writer, its last reader (and whether several warps read it) and its last
+atomic, with the barrier epoch. While every block makes the same accesses in the same epoch, one row
+of tags stands for all blocks.
+
+Guaranteed: write→read, read→write and write→write (of different values) between warps of a block
+without a barrier between them. Not found: conflicts within one warp in different instructions (they
+run in order), and accesses marked volatile.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from coding_framework.cuda.executors.base import FaultKind
+from coding_framework.cuda.executors.emulator.dtypes import Array, Value
+from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
+from coding_framework.cuda.executors.emulator.program.access import Access
+
+EPOCH_BIT, LINE_BIT, MANY_BIT = 40, 16, 1 << 12
+THREAD_MASK, WARP_MASK, LINE_MASK = 0x3FF, 0x3E0, 0xFFFFFF
+
+
+class SharedRaces:
+    """Tags of all granules: epoch, line, several-warps flag and thread in one int64."""
+
+    def __init__(self, num_blocks: int, num_bytes: int, granule: int) -> None:
+        self._num_blocks = num_blocks
+        self._granule = granule
+        size = -(-max(num_bytes, 1) // granule) + 16
+        self._written = np.zeros((1, size), dtype=np.int64)
+        self._read = np.zeros((1, size), dtype=np.int64)
+        self._atomic = np.zeros((1, size), dtype=np.int64)
+        self._epoch: Array = np.ones((1, 1), dtype=np.int64)
+
+    def advance(self, rows: Array | None) -> None:
+        """A barrier was passed by all blocks, or by some."""
+        if rows is None:
+            self._epoch = self._epoch + 1
+        else:
+            self._split()
+            self._epoch = self._epoch.copy()
+            self._epoch[rows] += 1
+
+    def _split(self) -> None:
+        """From one row for all blocks to a row for each."""
+        if self._written.shape[0] == 1 and self._num_blocks > 1:
+            rows = self._num_blocks
+            self._written = np.repeat(self._written, rows, axis=0)
+            self._read = np.repeat(self._read, rows, axis=0)
+            self._atomic = np.repeat(self._atomic, rows, axis=0)
+            self._epoch = np.repeat(self._epoch, rows, axis=0)
+
+    def _places(self, lanes: Lanes, address: Value, access: Access) -> tuple[Array, Array, Array, Array]:
+        """Flat granule numbers, threads, epochs and active-lane numbers of an access."""
+        base = lanes.base
+        alike = not base.is_list and base.shape[0] == self._num_blocks
+        alike = alike and (address.ndim == 0 or address.shape[0] == 1)
+        alike = alike and (lanes.mask is None or lanes.mask.shape[0] == 1)
+        if alike and self._written.shape[0] == 1:
+            threads, row, shape = base.thread, np.int64(0), (1, base.shape[1])
+        else:
+            self._split()
+            threads, row, shape = base.thread, base.block, base.shape
+        mask = np.broadcast_to(True if lanes.mask is None else lanes.mask, np.broadcast_shapes(shape))
+        if lanes.mask is not None and lanes.mask.shape[0] > 1:
+            mask = lanes.full_mask
+        size = self._written.shape[1]
+        place = np.broadcast_to(row * size + address // self._granule, mask.shape)[mask]
+        thread = np.broadcast_to(threads, mask.shape)[mask]
+        epoch = self._epoch.reshape(-1)[place // size]
+        lane = np.flatnonzero(mask)
+        return place, thread, epoch, lane
+
+    def _spread(self, parts: tuple[Array, ...], access: Access) -> tuple[Array, ...]:
+        """A wide access covers several granules."""
+        wide = max(1, access.num_bytes // self._granule)
+        if wide == 1:
+            return parts
+        place, *others = parts
+        place = (place[None, :] + np.arange(wide)[:, None]).reshape(-1)
+        return (place, *(np.tile(other, wide) for other in others))
+
+    def read(self, lanes: Lanes, address: Value, access: Access) -> None:
+        place, thread, epoch, _ = self._spread(self._places(lanes, address, access), access)
+        tag = _tag(epoch, access.line, thread)
+        for other, verb in ((self._written, "writes"), (self._atomic, "atomically updates")):
+            before = other.reshape(-1)[place]
+            self._fail_if(_foreign(before, tag), before, tag, verb, "reads", lanes)
+        tags = self._read.reshape(-1)
+        before = tags[place]
+        same_epoch = (before >> EPOCH_BIT) == epoch
+        several = same_epoch & (((before & MANY_BIT) != 0) | (((before ^ tag) & WARP_MASK) != 0))
+        tags[place] = tag | (several * MANY_BIT)
+        crowded = ((tags[place] ^ tag) & WARP_MASK) != 0
+        if crowded.any():
+            tags[place[crowded]] |= MANY_BIT
+
+    def before_write(
+        self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
+    ) -> None:
+        place, thread, epoch, lane = self._spread(self._places(lanes, address, access), access)
+        tag = _tag(epoch, access.line, thread)
+        before = self._read.reshape(-1)[place]
+        conflict = _foreign(before, tag) | (((before >> EPOCH_BIT) == epoch) & ((before & MANY_BIT) != 0))
+        self._fail_if(conflict, before, tag, "reads", "writes", lanes)
+        before = self._atomic.reshape(-1)[place]
+        self._fail_if(_foreign(before, tag), before, tag, "atomically updates", "writes", lanes)
+        before = self._written.reshape(-1)[place]
+        conflict = _foreign(before, tag)
+        if conflict.any():
+            conflict &= self._different(lanes, space.differs(lanes, address, values, access), lane)
+            self._fail_if(conflict, before, tag, "writes", "writes a different value to", lanes)
+        self._written.reshape(-1)[place] = tag
+
+    def after_write(
+        self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
+    ) -> None:
+        """Two lanes of one instruction that stored different values to one place."""
+        place, thread, epoch, lane = self._spread(self._places(lanes, address, access), access)
+        tag = _tag(epoch, access.line, thread)
+        kept = self._written.reshape(-1)[place]
+        collided = kept != tag
+        if collided.any():
+            collided &= self._different(lanes, space.differs(lanes, address, values, access), lane)
+            self._fail_if(collided, kept, tag, "writes", "writes a different value to", lanes)
+
+    def _different(self, lanes: Lanes, differs: Array, lane: Array) -> Array:
+        """Lane by lane; one row of tags stands for a difference in any block."""
+        if self._written.shape[0] == 1 and not lanes.base.is_list:
+            return differs.any(axis=0)[lane]
+        return differs.reshape(-1)[lane]
+
+    def atomic(self, lanes: Lanes, address: Value, access: Access) -> None:
+        place, thread, epoch, _ = self._spread(self._places(lanes, address, access), access)
+        tag = _tag(epoch, access.line, thread)
+        for other, verb in ((self._written, "writes"), (self._read, "reads")):
+            before = other.reshape(-1)[place]
+            self._fail_if(_foreign(before, tag), before, tag, verb, "atomically updates", lanes)
+        self._atomic.reshape(-1)[place] = tag
+
+    def _fail_if(
+        self, conflict: Array, before: Array, tag: Array, first: str, second: str, lanes: Lanes
+    ) -> None:
+        if not conflict.any():
+            return
+        at = int(np.argmax(conflict))
+        old, new = int(before[at]), int(tag[at])
+        lines = [((t >> LINE_BIT) & LINE_MASK) or None for t in (old, new)]
+        geometry = lanes.base.geometry
+        names = [
+            "({},{},{})".format(*geometry.thread_coordinates(np.int64(t & THREAD_MASK))) for t in (old, new)
+        ]  # type: ignore[arg-type]
+        same_warp = ((old ^ new) & WARP_MASK) == 0
+        remedy = "let one thread write it" if same_warp else "put __syncthreads() between them"
+        raise KernelFault(
+            FaultKind.DATA_RACE,
+            f"data race in shared memory: thread {names[0]} {first} a word on line {lines[0]} and thread "
+            f"{names[1]} {second} it on line {lines[1]} without a barrier between them; {remedy}",
+            lines[1],
+            lines[0],
+        )
+
+
+class SharedValues(Protocol):
+    """What the tracker needs of the memory itself."""
+
+    def differs(self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access) -> Array:
+        """For each lane, whether memory holds anything else than its values at its place."""
+
+
+def _tag(epoch: Array, line: int | None, thread: Array) -> Array:
+    return (epoch << EPOCH_BIT) | ((line or 0) << LINE_BIT) | thread
+
+
+def _foreign(before: Array, tag: Array) -> Array:
+    """Same epoch, other warp."""
+    return ((before >> EPOCH_BIT) == (tag >> EPOCH_BIT)) & (((before ^ tag) & WARP_MASK) != 0)

@@ -1,0 +1,1 @@
+"""What instructions compute, on NumPy scalars and arrays alike; no lanes, no memory."""

@@ -1,0 +1,1 @@
+"""PTX records into a runnable program: calls inlined, blocks ordered, Python generated for each block."""

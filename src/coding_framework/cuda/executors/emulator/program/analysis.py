@@ -1,0 +1,155 @@
+"""What can be known about a kernel before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from coding_framework.cuda.executors.emulator.program.code import Block, FlatInstruction, Name
+from coding_framework.cuda.executors.emulator.program.emit_memory import space_of
+from coding_framework.cuda.executors.emulator.program.emitter import Emitter
+from coding_framework.cuda.executors.emulator.program.flatten import Flattener
+from coding_framework.cuda.executors.emulator.ptx import Address, Register, Symbol, Variable, Vector
+from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
+
+_MEMORY = ("ld", "st", "atom", "red", "ldu", "cp")
+
+
+def find_liveness(blocks: Sequence[Block], emitters: Sequence[Emitter]) -> None:
+    """Which registers are read later, at the start and the end of every block."""
+    uses = [_bits(e.used) for e in emitters]
+    defines = [_bits(e.defined) for e in emitters]
+    live_in = list(uses)
+    live_out = [0] * len(blocks)
+    changed = True
+    while changed:
+        changed = False
+        for block in reversed(blocks):
+            i = block.index
+            out = 0
+            for target in block.targets:
+                out |= live_in[target]
+            own = 0 if block.barrier_result is None else 1 << block.barrier_result
+            new = uses[i] | (out & ~defines[i] & ~own)
+            if out != live_out[i] or new != live_in[i]:
+                live_out[i], live_in[i], changed = out, new, True
+    for block in blocks:
+        block.live_in, block.live_out = _members(live_in[block.index]), _members(live_out[block.index])
+
+
+def _bits(indices: set[int]) -> int:
+    total = 0
+    for index in indices:
+        total |= 1 << index
+    return total
+
+
+def _members(bits: int) -> frozenset[int]:
+    found = []
+    while bits:
+        low = bits & -bits
+        found.append(low.bit_length() - 1)
+        bits ^= low
+    return frozenset(found)
+
+
+def read_names(blocks: Sequence[Block]) -> frozenset[Name]:
+    """Every register that appears as a source, an address or a guard."""
+    found: set[Name] = set()
+    for block in blocks:
+        for flat in (*block.instructions, *([block.last] if block.last else [])):
+            ins = flat.instruction
+            sources = (
+                ins.operands
+                if ins.name in ("st", "red", "bra", "brx", "bar", "barrier")
+                else ins.operands[1:]
+            )
+            guard = () if ins.guard is None else (ins.guard,)
+            for operand in (*sources, *guard):
+                found.update(_registers(flat.instance, operand))
+    return frozenset(found)
+
+
+def _registers(instance: int, operand: Operand) -> list[Name]:
+    if isinstance(operand, Address):
+        return [] if operand.base is None else _registers(instance, operand.base)
+    if isinstance(operand, Vector):
+        return [name for item in operand.items if item is not None for name in _registers(instance, item)]
+    return [(instance, operand.name)] if isinstance(operand, Register) else []
+
+
+def shared_granule(instructions: Sequence[FlatInstruction]) -> int:
+    """Bytes of the smallest access that may touch shared memory, four at the most."""
+    smallest = 4
+    for flat in instructions:
+        ins = flat.instruction
+        if ins.name in _MEMORY and space_of(ins) in ("shared", "generic"):
+            smallest = min(smallest, TYPE_BYTES.get(ins.parts[-1], 4))
+    return smallest
+
+
+def uses_fences(instructions: Sequence[FlatInstruction]) -> bool:
+    """Whether blocks may hand data to each other through memory, ordered by a fence."""
+    for flat in instructions:
+        parts = flat.instruction.parts
+        if parts[0] in ("membar", "fence") and any(p in parts for p in ("gl", "sys", "gpu", "acq_rel", "sc")):
+            return True
+        if parts[0] in ("ld", "atom", "red") and any(p in parts for p in ("acquire", "release", "acq_rel")):
+            return True
+    return False
+
+
+def written_parameters(
+    instructions: Sequence[FlatInstruction], parameters: tuple[Variable, ...], code: Flattener
+) -> frozenset[int]:
+    """Kernel parameters that may flow into the address of a store, by arithmetic of any kind."""
+    position = {(0, p.name): i for i, p in enumerate(parameters)}
+    taint: dict[Name, set[int]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for flat in instructions:
+            sources = _taint_in(flat, taint, position, code)
+            if sources:
+                for target in _destinations(flat, code):
+                    known = taint.setdefault(target, set())
+                    if not sources <= known:
+                        known |= sources
+                        changed = True
+    written: set[int] = set()
+    for flat in instructions:
+        if flat.instruction.name in ("st", "atom", "red"):
+            address = flat.instruction.operands[1 if flat.instruction.name == "atom" else 0]
+            for name in _names(flat, address, code):
+                written |= taint.get(name, set())
+    return frozenset(written)
+
+
+def _taint_in(
+    flat: FlatInstruction, taint: dict[Name, set[int]], position: dict[Name, int], code: Flattener
+) -> set[int]:
+    ins = flat.instruction
+    if ins.name in _MEMORY and space_of(ins) != "param":
+        return set()
+    found: set[int] = set()
+    for operand in ins.operands[1:]:
+        for name in _names(flat, operand, code):
+            if name in position:
+                found.add(position[name])
+            found |= taint.get(name, set())
+    return found
+
+
+def _destinations(flat: FlatInstruction, code: Flattener) -> list[Name]:
+    return _names(flat, flat.instruction.operands[0], code) if flat.instruction.operands else []
+
+
+def _names(flat: FlatInstruction, operand: Operand, code: Flattener) -> list[Name]:
+    if isinstance(operand, Address):
+        return [] if operand.base is None else _names(flat, operand.base, code)
+    if isinstance(operand, Vector):
+        return [n for item in operand.items if item is not None for n in _names(flat, item, code)]
+    if isinstance(operand, Register):
+        return [(flat.instance, operand.name)]
+    if isinstance(operand, Symbol):
+        return [code.resolve((flat.instance, operand.name))]
+    return []

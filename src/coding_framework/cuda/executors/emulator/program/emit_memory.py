@@ -1,0 +1,155 @@
+"""Handlers of loads, stores and atomics."""
+
+from __future__ import annotations
+
+from coding_framework.cuda.executors.emulator.dtypes import ACCESS
+from coding_framework.cuda.executors.emulator.program.access import Access
+from coding_framework.cuda.executors.emulator.program.emitter import Emitter
+from coding_framework.cuda.executors.emulator.program.flatten import call_results, call_target
+from coding_framework.cuda.executors.emulator.ptx import Address, Instruction, Symbol, Vector
+from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
+
+_SPACES = ("global", "shared", "local", "const", "param")
+_STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+ATOMIC_OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+
+
+def space_of(ins: Instruction) -> str:
+    """The state space of a memory instruction; `shared:cta` is shared."""
+    for part in ins.parts[1:]:
+        if part.split(":")[0] in _SPACES:
+            return part.split(":")[0]
+    return "generic"
+
+
+def access_of(ins: Instruction, kind: str, operation: str = "") -> Access:
+    count = next((int(p[1]) for p in ins.parts if p in ("v2", "v4", "v8")), 1)
+    return Access(
+        space=space_of(ins),
+        dtype=ACCESS[kind],
+        count=count,
+        line=ins.line,
+        text=ins.text,
+        volatile=any(p in _STRONG for p in ins.parts[1:]),
+        read_only="nc" in ins.parts,
+        operation=operation,
+    )
+
+
+def _kind(e: Emitter) -> str:
+    kind = e.instruction.parts[-1]
+    if kind not in ACCESS:
+        raise e.unsupported("type")
+    return kind
+
+
+def _elements(operand: Operand) -> tuple[Operand | None, ...]:
+    return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def load(e: Emitter) -> None:
+    """ld and ldu, from every space."""
+    ins, kind = e.instruction, _kind(e)
+    source = ins.operands[1]
+    if space_of(ins) == "param" and isinstance(source, Address) and isinstance(source.base, Symbol):
+        return _load_parameter(e, source.base, source.offset, kind)
+    access = access_of(ins, kind)
+    values = e.assign(
+        f"m.load_{access.space}(L, {e.address(source)}, {e.context.bind(access)}, {e.guard or 'None'})"
+    )
+    for position, destination in enumerate(_elements(ins.operands[0])):
+        e.write(destination, f"{values}[{position}]", access.dtype)
+    return None
+
+
+def store(e: Emitter) -> None:
+    """st, to every space."""
+    ins, kind = e.instruction, _kind(e)
+    target = ins.operands[0]
+    if space_of(ins) == "param" and isinstance(target, Address) and isinstance(target.base, Symbol):
+        return _store_parameter(e, target.base, target.offset, kind)
+    access = access_of(ins, kind)
+    values = ", ".join(e.read(o, kind) for o in _elements(ins.operands[1]))
+    e.run(
+        f"m.store_{access.space}(L, {e.address(target)}, ({values},), "
+        f"{e.context.bind(access)}, {e.guard or 'None'})"
+    )
+    return None
+
+
+def _load_parameter(e: Emitter, base: Symbol, offset: int, kind: str) -> None:
+    """Kernel parameters are constants of the launch; a callee's are its caller's variables."""
+    name = e.context.code.resolve((e.instance, base.name))
+    for position, destination in enumerate(_elements(e.instruction.operands[0])):
+        at = offset + base.offset + position * TYPE_BYTES[kind]
+        if name in e.context.parameter_offsets:
+            at += e.context.parameter_offsets[name]
+            e.write(destination, f"m.parameter({at}, '{ACCESS[kind]}')", ACCESS[kind])
+        else:
+            slot = e.context.registers.add((name[0], f"{name[1]}+{at}"), _slot_type(kind))
+            e.write(
+                destination, e.as_dtype(e.load(slot), ACCESS[_slot_type(kind)], ACCESS[kind]), ACCESS[kind]
+            )
+
+
+def _store_parameter(e: Emitter, base: Symbol, offset: int, kind: str) -> None:
+    name = e.context.code.resolve((e.instance, base.name))
+    for position, source in enumerate(_elements(e.instruction.operands[1])):
+        at = offset + base.offset + position * TYPE_BYTES[kind]
+        slot = e.context.registers.add((name[0], f"{name[1]}+{at}"), _slot_type(kind))
+        stored = ACCESS[_slot_type(kind)]
+        if e.context.registers.types[slot] != _slot_type(kind):
+            raise e.unsupported("parameter written in two sizes")
+        e.store(slot, e.as_dtype(e.read(source, kind), ACCESS[kind], stored))
+
+
+def _slot_type(kind: str) -> str:
+    """Slots hold raw bits, so that a value may be written as one type and read as another."""
+    return f"b{max(8 * TYPE_BYTES[kind], 16)}"
+
+
+def atomic(e: Emitter) -> None:
+    """atom and red."""
+    ins, kind = e.instruction, _kind(e)
+    operation = next((p for p in ins.parts[1:] if p in ATOMIC_OPERATIONS), None)
+    if operation is None:
+        raise e.unsupported("operation")
+    returns = ins.name == "atom"
+    address, *sources = ins.operands[1:] if returns else ins.operands
+    access = access_of(ins, kind, operation)
+    wants_old = returns and e.is_read_somewhere(ins.operands[0])
+    name = e.context.bind((access, kind, wants_old))
+    values = ", ".join(e.read(o, kind) for o in sources)
+    old = e.assign(f"m.atomic(L, {e.address(address)}, ({values},), {name}, {e.guard or 'None'})")
+    if returns:
+        e.write(ins.operands[0], old, access.dtype)
+
+
+def copy_async(e: Emitter) -> None:
+    """cp.async copies at once, which is one of the orders that the hardware may choose."""
+    ins = e.instruction
+    if any(p in ins.parts for p in ("commit_group", "wait_group", "wait_all")):
+        return
+    if "bulk" in ins.parts or "mbarrier" in ins.parts or len(ins.operands) != 3:
+        raise e.unsupported("form")
+    size = int(ins.operands[2].value)  # type: ignore[union-attr]
+    count, dtype = (size // 8, "i64") if size >= 8 else (1, "i32")
+    source = Access("global", dtype, count, ins.line, ins.text)
+    target = Access("shared", dtype, count, ins.line, ins.text)
+    guard = e.guard or "None"
+    values = e.assign(f"m.load_global(L, {e.address(ins.operands[1])}, {e.context.bind(source)}, {guard})")
+    e.run(
+        f"m.store_shared(L, {e.address(ins.operands[0])}, tuple({values}), {e.context.bind(target)}, {guard})"
+    )
+
+
+def builtin_call(e: Emitter) -> None:
+    """vprintf is consumed; a failed assertion is a fault."""
+    ins = e.instruction
+    if call_target(ins) == "vprintf":
+        for name in call_results(ins):
+            variable = e.context.code.resolve((e.instance, name))
+            slot = e.context.registers.add((variable[0], f"{variable[1]}+0"), "b32")
+            e.store(slot, e.context.constant(0, "i32"))
+        return
+    e.run(f"m.trap(L, {ins.line!r}, 'an assertion failed', {e.guard or 'None'})")

@@ -1,0 +1,133 @@
+"""The body of a function: instructions, labels, branch tables and declarations, with scopes resolved."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from coding_framework.cuda.executors.emulator.ptx.declarations import parse_variable
+from coding_framework.cuda.executors.emulator.ptx.lines import LineTracker
+from coding_framework.cuda.executors.emulator.ptx.model import (
+    BranchTargets,
+    Instruction,
+    Label,
+    Register,
+    Variable,
+)
+from coding_framework.cuda.executors.emulator.ptx.operands import OperandParser, split_operands
+from coding_framework.cuda.executors.emulator.ptx.statements import statements
+
+_GUARD = re.compile(r"@(!?)\s*([%$\w]+)\s+")
+_OPCODE = re.compile(r"([a-z_][\w]*(?:(?:\.|::)[\w]+)*)\s*(.*)$", re.S)
+_REGISTER_RANGE = re.compile(r"^(.*)<(\d+)>$")
+
+
+@dataclass
+class Body:
+    """What was read so far."""
+
+    registers: dict[str, str] = field(default_factory=dict)
+    variables: list[Variable] = field(default_factory=list)
+    items: list[Instruction | Label | BranchTargets] = field(default_factory=list)
+
+
+class _BodyParser:
+    def __init__(self, own_file: int | None) -> None:
+        self.body = Body()
+        self._lines = LineTracker(own_file)
+        self._scopes: list[dict[str, str]] = [{}]
+        self._names: dict[str, str] = {}
+        self._num_scopes = 0
+        self._plain_registers: set[str] = set()
+        self._pending_label: str | None = None
+
+    def read(self, text: str) -> Body:
+        for statement in statements(text):
+            self._statement(statement)
+        self._flush_label()
+        return self.body
+
+    def _statement(self, text: str) -> None:
+        if text == "{":
+            self._num_scopes += 1
+            self._scopes.append({})
+        elif text == "}":
+            self._scopes.pop()
+            self._names = {name: unique for scope in self._scopes for name, unique in scope.items()}
+        elif text.endswith(":") and " " not in text:
+            self._flush_label()
+            self._pending_label = self._names.get(text[:-1], text[:-1])
+        elif text.startswith("."):
+            self._directive(text)
+        else:
+            self._flush_label()
+            self.body.items.append(self._instruction(text))
+
+    def _flush_label(self) -> None:
+        if self._pending_label is not None:
+            self.body.items.append(Label(self._pending_label))
+            self._pending_label = None
+
+    def _directive(self, text: str) -> None:
+        if text.startswith((".loc ", ".loc\t")):
+            self._lines.see(text)
+        elif text.startswith(".reg"):
+            self._registers(text)
+        elif text.startswith(".branchtargets"):
+            targets = tuple(split_operands(text.removeprefix(".branchtargets")))
+            self.body.items.append(BranchTargets(self._pending_label or "", targets))
+            self._pending_label = None
+        elif text.startswith((".shared", ".local", ".param", ".global", ".const")):
+            variable = parse_variable(text)
+            unique = self._declare(variable.name)
+            self.body.variables.append(
+                Variable(
+                    unique,
+                    variable.space,
+                    variable.type,
+                    variable.count,
+                    variable.alignment,
+                    variable.initializer,
+                )
+            )
+
+    def _registers(self, text: str) -> None:
+        _, kind, names = text.split(None, 2)
+        for name in split_operands(names):
+            if match := _REGISTER_RANGE.match(name):
+                self.body.registers[self._declare(match[1].strip(), is_range=True) + "*"] = kind[1:]
+            else:
+                unique = self._declare(name)
+                self._plain_registers.add(unique)
+                self.body.registers[unique] = kind[1:]
+
+    def _declare(self, name: str, is_range: bool = False) -> str:
+        """Names in the outermost scope stay; those in inner braces get a suffix."""
+        if len(self._scopes) == 1 or is_range:
+            return name
+        unique = f"{name}.s{self._num_scopes}"
+        self._scopes[-1][name] = unique
+        self._names[name] = unique
+        return unique
+
+    def _instruction(self, text: str) -> Instruction:
+        guard, rest = None, text
+        if match := _GUARD.match(text):
+            name = self._names.get(match[2], match[2])
+            guard, rest = Register(name, negated=match[1] == "!"), text[match.end() :]
+        opcode = _OPCODE.match(rest)
+        if opcode is None:
+            raise ValueError(f"unreadable instruction: {text[:80]!r}")
+        operands = OperandParser(self._names, self._plain_registers)
+        return Instruction(
+            parts=tuple(opcode[1].replace("::", ":").split(".")),
+            operands=tuple(operands.parse(piece) for piece in split_operands(opcode[2])),
+            guard=guard,
+            line=self._lines.line,
+            text=text,
+        )
+
+
+def parse_body(text: str, own_file: int | None) -> Body:
+    """Parse what lies between a function's braces."""
+    return _BodyParser(own_file).read(text)

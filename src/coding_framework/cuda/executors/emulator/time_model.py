@@ -1,0 +1,153 @@
+"""A first model of time from exact counts. What it returns is modelled, never measured.
+
+Each resource of the device gives a lower bound: DRAM by the different sectors touched, L2 and L1 by
+all sectors, the arithmetic units by class, shared memory by passes, and latency by the longest warp
+times the waves of blocks. The largest bound decides; a small share of the others is added because
+overlap is never perfect, which also keeps every improvement visible.
+
+Guaranteed: fewer sectors, passes or instructions, or more resident blocks, never make a kernel
+slower. Not modelled: caches beyond reuse within a launch's footprint, contention of atomics on one
+address, instruction-level parallelism, clocks that change, and what ptxas does to PTX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from coding_framework.cuda.executors.base import LaunchCounters
+from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
+from coding_framework.cuda.executors.emulator.occupancy import Occupancy, occupancy
+from coding_framework.cuda.executors.emulator.profile_report import build_report
+from coding_framework.records.compilation import KernelResources
+from coding_framework.records.measurement import ProfileReport
+
+IMPERFECT_OVERLAP = 0.1
+"""Share of the bounds that do not decide which is added nevertheless."""
+MOVE_COST = 0.25
+"""PTX moves mostly vanish in ptxas; one in four is taken to survive."""
+SECTOR = 32
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """The modelled time of one launch and the bounds it is made of, in microseconds."""
+
+    total_us: float
+    launch_us: float
+    dram_us: float
+    cache_us: float
+    """L2 and L1."""
+    compute_us: float
+    shared_us: float
+    latency_us: float
+    dram_bytes: int
+    occupancy: Occupancy
+    limiter: str
+    """memory, compute, shared memory, latency or launch."""
+
+
+def modelled_time_us(
+    counters: LaunchCounters, resources: KernelResources | None, device: DeviceModel = H200
+) -> TimeEstimate:
+    """The modelled time of one launch."""
+    threads, num_blocks = prod(counters.block), prod(counters.grid)
+    shared_bytes = counters.static_shared_bytes + counters.dynamic_shared_bytes
+    held = occupancy(threads, resources.registers if resources else None, shared_bytes, device)
+    moved = _dram_bytes(counters, device)
+    busiest = ceil(num_blocks / device.num_sms) / num_blocks
+    """Share of all work that the busiest SM has."""
+    bounds = {
+        "memory": max(moved / (device.dram_tb_per_s * 1e6), _cache_us(counters, busiest, device)),
+        "compute": _compute_us(counters, busiest, device),
+        "shared memory": _clocks(counters.shared_passes * busiest, device),
+        "latency": _latency_us(counters, held, num_blocks, threads, device),
+    }
+    slowest = max(bounds, key=lambda name: bounds[name])
+    rest = sum(bounds.values()) - bounds[slowest]
+    running = bounds[slowest] + IMPERFECT_OVERLAP * rest
+    return TimeEstimate(
+        total_us=device.launch_us + running,
+        launch_us=device.launch_us,
+        dram_us=moved / (device.dram_tb_per_s * 1e6),
+        cache_us=_cache_us(counters, busiest, device),
+        compute_us=bounds["compute"],
+        shared_us=bounds["shared memory"],
+        latency_us=bounds["latency"],
+        dram_bytes=moved,
+        occupancy=held,
+        limiter="launch" if running < device.launch_us / 2 else slowest,
+    )
+
+
+def _clocks(clocks: float, device: DeviceModel) -> float:
+    return clocks / (device.clock_ghz * 1e3)
+
+
+def _dram_bytes(counters: LaunchCounters, device: DeviceModel) -> int:
+    """Every touched sector once; what does not fit L2 is fetched again in part."""
+    unique = counters.unique_sectors * SECTOR
+    again = max(0, counters.global_sectors - counters.unique_sectors) * SECTOR
+    spilled = max(0.0, 1.0 - device.l2_bytes / unique) if unique else 0.0
+    return int(unique + again * spilled)
+
+
+def _cache_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
+    total = counters.global_sectors * SECTOR
+    l2 = total / (device.l2_tb_per_s * 1e6)
+    l1 = _clocks(max(total / device.l1_bytes_per_clock, counters.global_requests) * busiest, device)
+    return max(l2, l1)
+
+
+def _compute_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
+    """The busiest unit, or the issue slots."""
+    issued = sum(n * (MOVE_COST if kind == "move" else 1.0) for kind, n in counters.by_class.items())
+    clocks = issued / device.issue_per_clock
+    for kind, lanes in device.lanes_per_clock.items():
+        clocks = max(clocks, counters.by_class.get(kind, 0) * 32 / lanes)
+    return _clocks(clocks * busiest, device)
+
+
+def _latency_us(
+    counters: LaunchCounters, held: Occupancy, num_blocks: int, threads: int, device: DeviceModel
+) -> float:
+    """Waves of blocks, each as long as its longest warp."""
+    if not counters.warp_instructions:
+        return 0.0
+    clocks = sum(n * device.latency_clocks.get(kind, 4.0) for kind, n in counters.by_class.items())
+    warps = num_blocks * ceil(threads / 32)
+    mean_instructions = counters.warp_instructions / warps
+    longest = clocks / warps * max(1.0, counters.max_warp_instructions / mean_instructions)
+    waves = ceil(num_blocks / (held.blocks_per_sm * device.num_sms))
+    return _clocks(longest * waves, device)
+
+
+def profile_from_counters(
+    counters: Sequence[LaunchCounters], resources: Sequence[KernelResources], device: DeviceModel = H200
+) -> tuple[float, ProfileReport]:
+    """The modelled time of all launches together, and where it goes."""
+    if not counters:
+        raise ValueError("a profile needs at least one launch")
+    by_kernel = {r.kernel: r for r in resources}
+    estimates = [modelled_time_us(c, by_kernel.get(c.kernel), device) for c in counters]
+    total = sum(e.total_us for e in estimates)
+    slowest = max(range(len(estimates)), key=lambda i: estimates[i].total_us)
+    terms = {
+        "memory": sum(max(e.dram_us, e.cache_us) for e in estimates),
+        "compute": sum(e.compute_us for e in estimates),
+        "shared memory": sum(e.shared_us for e in estimates),
+        "latency": sum(e.latency_us for e in estimates),
+    }
+    limiter = max(terms, key=lambda name: terms[name])
+    if terms[limiter] < sum(e.launch_us for e in estimates) / 2:
+        limiter = "launch"
+    report = build_report(
+        counters,
+        limiter=limiter,
+        total_us=total,
+        dram_bytes=sum(e.dram_bytes for e in estimates),
+        held=estimates[slowest].occupancy,
+        device=device,
+    )
+    return total, report

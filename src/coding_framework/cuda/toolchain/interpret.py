@@ -1,0 +1,132 @@
+"""From what a compiler left behind to a `CompilationResult`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from coding_framework.cuda.toolchain.diagnostics import parse_diagnostics
+from coding_framework.cuda.toolchain.messages import RawCompilation
+from coding_framework.cuda.toolchain.ptxas_report import entry_names, parse_resources, plain_name
+from coding_framework.cuda.toolchain.source_scan import definition_order, kernel_line, line_of
+from coding_framework.errors import JudgeFault, WorkerDied
+from coding_framework.records.compilation import CompilationResult, Diagnostic
+
+_SIGNAL = re.compile(r"ended by (SIG\w+)")
+_PLAIN_SYNTAX = re.compile(
+    r"^(?:at the end: )?(?:expected |unrecognized token|missing closing|invalid .* constant)"
+)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One compiler that can be asked."""
+
+    name: Literal["nvrtc", "nvcc"]
+    toolkit: str
+    architecture: str
+    function: str
+    """What a worker calls."""
+    tool: str = ""
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What of it belongs in a cache key."""
+        return (self.name, self.toolkit)
+
+
+def understand(
+    backend: Backend, raw: RawCompilation, source: str, binary: Path, duration_s: float
+) -> CompilationResult:
+    """The result of a compiler that ended by itself."""
+    diagnostics = parse_diagnostics(raw.log, source)
+    if raw.outcome == "rejected":
+        if not any(item.severity == "error" for item in diagnostics):
+            raise JudgeFault(f"{backend.name} failed without an error in its messages:\n{raw.log[-2000:]}")
+        return _failure(backend, diagnostics, duration_s)
+    entries = entry_names(raw.ptx)
+    faults = _name_faults(entries, source)
+    if faults:
+        return _failure(backend, (*diagnostics, *faults), duration_s)
+    names, resources = definition_order(source, entries), parse_resources(raw.log)
+    return CompilationResult(
+        success=True,
+        compiler=backend.name,
+        toolkit=backend.toolkit,
+        architecture=backend.architecture,
+        kernel_names=names,
+        binary_path=binary,
+        ptx=raw.ptx,
+        resources=tuple(resources[name] for name in names if name in resources),
+        diagnostics=diagnostics,
+        duration_s=duration_s,
+    )
+
+
+def _name_faults(entries: tuple[str, ...], source: str) -> tuple[Diagnostic, ...]:
+    if not entries:
+        message = "no kernel was generated: a __global__ template is compiled only where it is instantiated"
+        return (Diagnostic(severity="error", message=message),)
+    mangled = definition_order(source, tuple(name for entry in entries if (name := plain_name(entry))))
+    return tuple(_missing_extern(name, source) for name in mangled)
+
+
+def _missing_extern(name: str, source: str) -> Diagnostic:
+    line = kernel_line(source, name)
+    message = f'kernel `{name}` must be declared extern "C", so that it can be launched by its name'
+    text = None if line is None else line_of(source, line)
+    return Diagnostic(severity="error", message=message, line=line, source_line=text)
+
+
+def refused(backend: Backend, faults: tuple[Diagnostic, ...]) -> CompilationResult:
+    """A source that no compiler was asked about."""
+    return _failure(backend, faults, 0.0)
+
+
+def timed_out(backend: Backend, limit_s: float) -> CompilationResult:
+    """A compiler that did not end."""
+    words = f"the compiler did not end within {limit_s:g} s"
+    return _failure(backend, (Diagnostic(severity="error", message=words),), limit_s, timed_out=True)
+
+
+def out_of_memory(backend: Backend, duration_s: float) -> CompilationResult:
+    """A compiler that ran into its memory limit."""
+    words = Diagnostic(severity="error", message="the compiler ran out of memory")
+    return _failure(backend, (words,), duration_s)
+
+
+def crashed(backend: Backend, error: WorkerDied, duration_s: float) -> CompilationResult:
+    """A compiler that died twice of one source; deaths that may come from outside are raised."""
+    signal = _SIGNAL.search(str(error))
+    if signal is None or signal[1] not in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL"):
+        raise error
+    words = Diagnostic(severity="error", message=f"the compiler crashed on this source ({signal[1]})")
+    return _failure(backend, (words,), duration_s)
+
+
+def is_worth_a_second_opinion(result: CompilationResult) -> bool:
+    """Whether nvcc might accept what NVRTC rejected.
+
+    Both share one parser, so a syntax error that comes first is final; so are limits and names.
+    """
+    if result.success or result.timed_out:
+        return False
+    first = result.errors[0]
+    ours = first.message.startswith(("kernel `", "no kernel was", "the compiler ", "ptxas:"))
+    return not ours and not _PLAIN_SYNTAX.match(first.message)
+
+
+def _failure(
+    backend: Backend, diagnostics: tuple[Diagnostic, ...], duration_s: float, timed_out: bool = False
+) -> CompilationResult:
+    return CompilationResult(
+        success=False,
+        compiler=backend.name,
+        toolkit=backend.toolkit,
+        architecture=backend.architecture,
+        diagnostics=diagnostics,
+        timed_out=timed_out,
+        duration_s=duration_s,
+    )

@@ -1,0 +1,131 @@
+"""NVRTC: CUDA C++ to PTX and cubin in one pass, without nvcc, a host compiler or a GPU.
+
+`compile_request` runs in a worker process. One call for a real architecture gives the cubin, the PTX
+it was made from and ptxas' report (55 ms for a small kernel; separate passes would take twice that).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from functools import cache
+from typing import Any
+
+from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
+from coding_framework.cuda.toolchain.standins import SOURCE_NAME, standin_headers, with_prelude
+from coding_framework.errors import ToolchainMissingError
+
+_HOST_FUNCTION = re.compile(
+    rf"^{re.escape(SOURCE_NAME)}\((\d+)\): error: A function without execution space annotations",
+    re.MULTILINE,
+)
+_ERROR = re.compile(r"^.*\(\d+\): (?:catastrophic )?error", re.MULTILINE)
+_OUT_OF_MEMORY = re.compile(r"(?:catastrophic|internal) error: out of memory")
+_FILE = re.compile(r'(\.file\s+\d+\s+")[^"]*?/((?:cf/)?[^"/]+")')
+
+
+def nvrtc_module() -> Any:
+    """The binding, or a message that says what to install."""
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError, OSError) as error:
+        raise ToolchainMissingError(
+            f"NVRTC cannot be loaded ({error}): run  pip install cuda-bindings nvidia-cuda-nvrtc"
+        ) from error
+    return nvrtc
+
+
+@cache
+def nvrtc_version() -> str:
+    """E.g. `13.0`."""
+    _, major, minor = nvrtc_module().nvrtcVersion()
+    return f"{major}.{minor}"
+
+
+@cache
+def supported_architectures() -> tuple[str, ...]:
+    """Real architectures this NVRTC can compile for, e.g. `sm_90`."""
+    answer = nvrtc_module().nvrtcGetSupportedArchs()
+    return tuple(f"sm_{number}" for number in answer[-1])
+
+
+def compile_request(request: CompileRequest) -> RawCompilation:
+    """Compile in this process; relative includes find an empty folder."""
+    before = os.getcwd()  # noqa: PTH109
+    with tempfile.TemporaryDirectory(prefix="cf-nvrtc-") as folder:
+        os.chdir(folder)
+        try:
+            raw = _compile(request, _flags(request))
+            if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
+                return _compile(request, [*_flags(request), "--device-as-default-execution-space"])
+            return raw
+        finally:
+            os.chdir(before)
+
+
+def _flags(request: CompileRequest) -> list[str]:
+    return [
+        f"--gpu-architecture={request.architecture}",
+        "-lineinfo",
+        "--ptxas-options=-v",
+        *(f"-I{folder}" for folder in request.include_dirs),
+        *request.extra_flags,
+    ]
+
+
+def _only_constexpr_helpers(log: str, source: str) -> bool:
+    """Whether every error is an unannotated `constexpr` function, which nvcc lets kernels call.
+
+    Other unannotated functions are host functions to nvcc as well, so they stay errors.
+    """
+    lines = source.split("\n")
+    helpers = [int(number) for number in _HOST_FUNCTION.findall(log)]
+    return (
+        bool(helpers)
+        and len(helpers) == len(_ERROR.findall(log))
+        and all(number <= len(lines) and "constexpr" in lines[number - 1] for number in helpers)
+    )
+
+
+def _compile(request: CompileRequest, flags: list[str]) -> RawCompilation:
+    nvrtc = nvrtc_module()
+    headers = standin_headers()
+    texts, names = [text.encode() for text in headers.values()], [name.encode() for name in headers]
+    source = with_prelude(request.source).encode()
+    _, program = nvrtc.nvrtcCreateProgram(source, SOURCE_NAME.encode(), len(texts), texts, names)
+    try:
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
+        log = _fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog).decode(errors="replace")
+        if not _is_built(nvrtc.nvrtcResult, status, log):
+            return RawCompilation("rejected", log)
+        ptx = _fetch(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX).rstrip(b"\0").decode()
+        cubin = _fetch(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        return RawCompilation("built", log, plain_file_names(ptx), cubin)
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def _is_built(codes: Any, status: Any, log: str) -> bool:
+    """False for a fault of the source; raises MemoryError, which also has the worker replaced."""
+    if status == codes.NVRTC_SUCCESS:
+        return True
+    if status == codes.NVRTC_ERROR_OUT_OF_MEMORY or _OUT_OF_MEMORY.search(log):
+        raise MemoryError
+    if status == codes.NVRTC_ERROR_COMPILATION:
+        return False
+    raise RuntimeError(f"{status.name}: {log}")
+
+
+def _fetch(program: Any, size: Any, get: Any) -> bytes:
+    _, length = size(program)
+    buffer = bytes(length)
+    get(program, buffer)
+    return buffer
+
+
+def plain_file_names(ptx: str) -> str:
+    """`.file` directives without the temporary folder, so that equal sources give equal PTX."""
+    return _FILE.sub(r"\1\2", ptx)

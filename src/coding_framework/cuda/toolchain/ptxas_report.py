@@ -1,0 +1,54 @@
+"""What `ptxas -v` says about each kernel, and what the PTX itself says about their names."""
+
+from __future__ import annotations
+
+import re
+
+from coding_framework.records.compilation import KernelResources
+
+_ENTRY = re.compile(r"^\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
+_COMPILING = re.compile(r"Compiling entry function '([^']+)'")
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+
+
+def entry_names(ptx: str) -> tuple[str, ...]:
+    """Names of the kernels in the PTX, as the linker sees them."""
+    return tuple(_ENTRY.findall(ptx))
+
+
+def parse_resources(log: str) -> dict[str, KernelResources]:
+    """Kernel → resources, from the verbose output of ptxas."""
+    found: dict[str, KernelResources] = {}
+    pieces = _COMPILING.split(log)
+    for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        registers = _REGISTERS.search(text)
+        if registers is not None:
+            found[name] = _resources(name, int(registers[1]), text)
+    return found
+
+
+def _resources(name: str, registers: int, text: str) -> KernelResources:
+    # Several device functions may follow one entry; its own frame comes first.
+    frame, stores, loads = _STACK.search(text).groups() if _STACK.search(text) else (0, 0, 0)  # type: ignore[union-attr]
+    shared = _SHARED.search(text)
+    return KernelResources(
+        kernel=name,
+        registers=registers,
+        static_shared_bytes=int(shared[1]) if shared else 0,
+        local_bytes=int(frame),
+        spill_store_bytes=int(stores),
+        spill_load_bytes=int(loads),
+    )
+
+
+def plain_name(mangled: str) -> str | None:
+    """`foo` for `_Z3fooPf` or `_ZN2ns3fooEPf`; None when the name is not mangled."""
+    if not mangled.startswith("_Z"):
+        return None
+    rest, name = mangled[2:].removeprefix("N").removeprefix("L"), mangled
+    while match := re.match(r"(\d+)", rest):
+        start, length = match.end(), int(match[1])
+        name, rest = rest[start : start + length], rest[start + length :]
+    return name

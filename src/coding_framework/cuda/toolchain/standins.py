@@ -1,0 +1,77 @@
+"""Headers that NVRTC receives in memory, so that it accepts what nvcc accepts.
+
+NVRTC has no host headers and lacks overloads that nvcc's implicit `<cuda_runtime.h>` brings. The
+prelude supplies the overloads; the stand-ins below answer `#include <cmath>` and its like. Host-only
+headers are empty: device code cannot use what they declare, and including them is no mistake.
+CUDA's own headers (`cuda_fp16.h`, `mma.h`, cooperative groups, cub) come from disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+
+PRELUDE = "cf/prelude.h"
+SOURCE_NAME = "kernel.cu"
+
+_INTERNAL = ("prelude.h", "type_traits.h", "limits.h", "math.h")
+_FILES = {
+    "float.h": ("float.h", "cfloat"),
+    "stdint.h": ("stdint.h", "cstdint", "inttypes.h", "cinttypes"),
+    "stddef.h": ("stddef.h", "cstddef"),
+    "stdio.h": ("stdio.h", "cstdio"),
+    "stdlib.h": ("stdlib.h", "cstdlib"),
+    "string.h": ("string.h", "cstring", "memory.h"),
+    "algorithm.h": ("algorithm",),
+    "cub.h": ("cub/cub.cuh",),
+}
+_IN_THE_PRELUDE = (
+    *("math.h", "cmath", "limits.h", "climits", "limits", "type_traits", "utility", "assert.h", "cassert"),
+    *("initializer_list", "sys/types.h", "new"),
+    *("cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_launch_parameters.h", "driver_types.h"),
+    *("device_functions.h", "math_functions.h", "device_atomic_functions.h", "sm_20_intrinsics.h"),
+    *("sm_30_intrinsics.h", "vector_types.h", "vector_functions.h", "builtin_types.h", "host_defines.h"),
+)
+_HOST_ONLY = (
+    *("iostream", "fstream", "sstream", "iomanip", "ostream", "istream", "iosfwd", "string", "string_view"),
+    *("vector", "map", "set", "unordered_map", "unordered_set", "list", "deque", "queue", "stack", "memory"),
+    *("chrono", "thread", "mutex", "atomic", "random", "stdexcept", "exception", "system_error", "locale"),
+    *("errno.h", "cerrno", "time.h", "ctime", "signal.h", "csignal", "stdarg.h", "cstdarg", "ctype.h"),
+    *("cctype", "unistd.h", "sys/time.h", "regex", "future", "condition_variable", "typeinfo", "optional"),
+)
+_FROM_CUDA_STD = ("array", "tuple", "functional", "numeric", "iterator", "bit", "complex", "ratio")
+
+
+@cache
+def standin_headers() -> dict[str, str]:
+    """Name in `#include` → text."""
+    headers = {f"cf/{name}": _text(name) for name in _INTERNAL}
+    for file, names in _FILES.items():
+        headers.update(dict.fromkeys(names, _text(file)))
+    headers.update(dict.fromkeys((*_IN_THE_PRELUDE, *_HOST_ONLY), "#pragma once\n"))
+    headers.update({name: _from_cuda_std(name) for name in _FROM_CUDA_STD})
+    return headers
+
+
+@cache
+def standin_digest() -> str:
+    """Changes whenever any header does; part of every cache key."""
+    digest = hashlib.sha256()
+    for name, text in sorted(standin_headers().items()):
+        digest.update(f"{name}\0{text}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+def with_prelude(source: str) -> str:
+    """The source as NVRTC gets it: line numbers are still the candidate's."""
+    return f'#include "{PRELUDE}"\n#line 1 "{SOURCE_NAME}"\n{source}'
+
+
+def _text(name: str) -> str:
+    return resources.files(f"{__package__}.headers").joinpath(name).read_text()
+
+
+def _from_cuda_std(name: str) -> str:
+    """CCCL has device versions under `cuda::std`; our own names in `std` hide theirs."""
+    return f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"

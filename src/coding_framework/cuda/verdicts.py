@@ -1,0 +1,86 @@
+"""The judge's words. They are quoted to the agent, so they are short, true, and say what to change.
+
+Hidden shapes are described by what is special about them, never by their numbers, and no expected
+value of theirs is quoted: what a candidate is told must not let it answer by heart.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isnan
+
+from coding_framework.records import (
+    CompilationResult,
+    KernelTiming,
+    ProfileReport,
+    ShapeCheck,
+    Task,
+)
+
+MAX_ERRORS_QUOTED = 3
+
+
+def compile_error_words(compilation: CompilationResult) -> str:
+    """The first errors with their source lines."""
+    quoted = []
+    for error in compilation.errors[:MAX_ERRORS_QUOTED]:
+        where = f"line {error.line}: " if error.line else ""
+        source = f" in `{error.source_line.strip()}`" if error.source_line else ""
+        quoted.append(f"{where}{error.message}{source}")
+    more = len(compilation.errors) - len(quoted)
+    text = "it does not compile. " + "; ".join(quoted)
+    return text + (f"; and {more} more errors" if more > 0 else "")
+
+
+def shape_words(task: Task, dimensions: dict[str, int], *, hidden: bool) -> str:
+    """A visible shape by its numbers, a hidden one by what is special about it."""
+    if not hidden:
+        return ", ".join(f"{name}={size}" for name, size in dimensions.items())
+    traits = [trait for name, size in dimensions.items() if (trait := _trait(name, size))]
+    return "a hidden shape" + (f" ({', '.join(traits)})" if traits else "")
+
+
+def without_sizes(words: str) -> str:
+    """The same message with every number that could tell a hidden size left out; line numbers stay."""
+    return re.sub(r"(?<!line )(?<![\w.])\d[\d,]*(?![\w.]*\w)", "…", words)
+
+
+def wrong_result_words(task: Task, check: ShapeCheck) -> str:
+    """How many elements are wrong, and the first of them."""
+    total = sum(spec.num_elements(check.dimensions) for spec in task.outputs)
+    first = check.wrong_elements[0]
+    text = (
+        f"wrong result for {shape_words(task, check.dimensions, hidden=check.hidden)} "
+        f"({check.distribution} inputs): {check.num_wrong} of {total} elements are wrong"
+    )
+    if isnan(first.actual) and not isnan(first.expected):
+        text += f"; {_element(first.output, first.index, hidden=check.hidden)} is NaN: was it ever written?"
+        return text + " Check that the grid covers all elements." if check.num_wrong < total else text
+    if check.hidden:
+        return text + ". Check the bounds and every size that is not a multiple of the block"
+    return (
+        f"{text}; first: {_element(first.output, first.index, hidden=False)} should be {first.expected:.6g} "
+        f"but is {first.actual:.6g}"
+    )
+
+
+def passed_words(timing: KernelTiming, profile: ProfileReport) -> str:
+    """How fast it is, and what holds it back."""
+    return (
+        f"correct. {timing.kind} time {timing.median_us:.1f} us, {timing.speedup:.2f}x the speed of the "
+        f"{timing.reference} ({timing.reference_median_us:.1f} us). {profile.bottleneck}"
+    )
+
+
+def _element(output: str, index: tuple[int, ...], *, hidden: bool) -> str:
+    if hidden:
+        return f"an element of {output}"
+    return f"{output}[{', '.join(str(i) for i in index)}]"
+
+
+def _trait(name: str, size: int) -> str | None:
+    if size == 1:
+        return f"{name} is 1"
+    if size % 32:
+        return f"{name} is not a multiple of 32"
+    return None

@@ -1,0 +1,149 @@
+"""Drafts through the judge, and pairs through files.
+
+Guarantees: only drafts that passed become pairs, no kernel twice for one agent; what was dropped is
+counted with its reason, and the judge's own faults apart from the kernels'. Files are written beside
+and renamed, so a file that exists is whole.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pydantic import Field, ValidationError
+
+from coding_framework.data.pair_records import DraftPair, JudgeFunction, SFTPair
+from coding_framework.errors import JudgeFault, StorageError, UserError
+from coding_framework.records import Candidate, Evaluation, Record, Verdict
+
+MIN_OPTIMIZER_SPEEDUP = 1.02
+"""An optimizer's answer that gains less teaches nothing."""
+
+Progress = Callable[[int, "PairReport"], None]
+"""Called after every draft with how many were judged and the report so far."""
+
+
+class RejectedDraft(Record):
+    """A draft that is not trained on, and why."""
+
+    task: str
+    """Name of the task."""
+    reason: str
+    """The verdict, or `duplicate`, `not faster`, `judge fault`."""
+    message: str
+    """The judge's words."""
+
+
+class PairReport(Record):
+    """What came of a set of drafts."""
+
+    pairs: tuple[SFTPair, ...] = ()
+    """Drafts that passed."""
+    rejected: tuple[RejectedDraft, ...] = ()
+    """Drafts that did not."""
+    seconds: float = Field(default=0.0, ge=0)
+    """Wall-clock time of the judging."""
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many drafts were dropped for each reason."""
+        return dict(Counter(draft.reason for draft in self.rejected))
+
+    @property
+    def judged_per_minute(self) -> float:
+        judged = len(self.pairs) + len(self.rejected)
+        return 60.0 * judged / self.seconds if self.seconds else 0.0
+
+
+def judge_pairs(
+    drafts: Iterable[DraftPair], judge: JudgeFunction, progress: Progress | None = None
+) -> PairReport:
+    """Judge every draft; keep those that pass."""
+    start = time.perf_counter()
+    pairs: list[SFTPair] = []
+    rejected: list[RejectedDraft] = []
+    seen: set[tuple[str, str]] = set()
+    for number, draft in enumerate(drafts, start=1):
+        outcome = _judge_one(draft, judge, seen)
+        if isinstance(outcome, SFTPair):
+            pairs.append(outcome)
+        else:
+            rejected.append(outcome)
+        if progress is not None:
+            elapsed = time.perf_counter() - start
+            progress(number, PairReport(pairs=tuple(pairs), rejected=tuple(rejected), seconds=elapsed))
+    return PairReport(pairs=tuple(pairs), rejected=tuple(rejected), seconds=time.perf_counter() - start)
+
+
+def _judge_one(draft: DraftPair, judge: JudgeFunction, seen: set[tuple[str, str]]) -> SFTPair | RejectedDraft:
+    candidate = Candidate(source=draft.source)
+    identity = (draft.agent, candidate.digest)
+    if identity in seen:
+        return RejectedDraft(task=draft.task.name, reason="duplicate", message=candidate.digest)
+    seen.add(identity)
+    try:
+        evaluation = judge(draft.task, candidate)
+    except JudgeFault as fault:
+        return RejectedDraft(task=draft.task.name, reason="judge fault", message=str(fault))
+    reason = _reason_to_reject(draft, evaluation)
+    if reason is not None:
+        return RejectedDraft(task=draft.task.name, reason=reason, message=evaluation.message)
+    return _accept(draft, candidate, evaluation)
+
+
+def _reason_to_reject(draft: DraftPair, evaluation: Evaluation) -> str | None:
+    if not evaluation.passed:
+        return evaluation.verdict.value
+    assert evaluation.speedup is not None
+    must_be_faster = draft.agent == "optimizer" and not draft.repairs
+    return "not faster" if must_be_faster and evaluation.speedup < MIN_OPTIMIZER_SPEEDUP else None
+
+
+def _accept(draft: DraftPair, candidate: Candidate, evaluation: Evaluation) -> SFTPair:
+    assert evaluation.speedup is not None
+    return SFTPair(
+        task=draft.task.name,
+        agent=draft.agent,
+        messages=draft.messages,
+        answer=draft.answer,
+        source=draft.source,
+        family=draft.task.family,
+        formula=draft.formula,
+        verdict=Verdict.PASSED,
+        speedup=evaluation.speedup,
+        digest=candidate.digest,
+    )
+
+
+def write_pairs(path: Path, pairs: Iterable[SFTPair]) -> int:
+    """One JSON object a line; returns how many. An interrupted write leaves the old file."""
+    partial = path.with_name(f"{path.name}.partial")
+    count = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as file:
+            for pair in pairs:
+                file.write(pair.model_dump_json() + "\n")
+                count += 1
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StorageError(f"the pairs could not be written to {path}: {error}") from error
+    return count
+
+
+def read_pairs(path: Path) -> tuple[SFTPair, ...]:
+    """The pairs of a file, each validated again; raises `UserError` that names the line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise UserError(f"the pairs in {path} cannot be read: {error}") from error
+    pairs = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            pairs.append(SFTPair.model_validate_json(line))
+        except ValidationError as error:
+            raise UserError(f"{path}, line {number}, is not a training pair: {error}") from error
+    return tuple(pairs)

@@ -1,0 +1,75 @@
+"""A prompt with its answer: as drafted, and as judged.
+
+Guarantees: a pair that may be trained on passed the judge, and its answer holds exactly the kernel
+that was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pydantic import Field, model_validator
+
+from coding_framework.records import AgentRole, Candidate, Evaluation, Message, Record, Task, Verdict
+
+BuildPrompt = Callable[[Task], tuple[Message, ...]]
+BuildOptimizerPrompt = Callable[[Task, str, Evaluation], tuple[Message, ...]]
+"""From a task, the kernel to improve and what the judge said of it."""
+JudgeFunction = Callable[[Task, Candidate], Evaluation]
+
+
+class DraftPair(Record):
+    """A pair that was not judged yet."""
+
+    task: Task
+    """The whole task, so that the answer can be judged."""
+    agent: AgentRole
+    """Whose answer it is."""
+    messages: tuple[Message, ...]
+    """The prompt."""
+    source: str
+    """The kernel of the answer."""
+    formula: str
+    """Key of the formula, equal for tasks that differ in constants, names or layout only."""
+    repairs: bool = False
+    """The prompt shows a kernel that failed: the answer need not be fast, only right."""
+
+    @property
+    def answer(self) -> str:
+        """Exactly one fenced block, as the contract's prompt asks for."""
+        return f"```cuda\n{self.source.strip()}\n```"
+
+
+class SFTPair(Record):
+    """A pair that may be trained on."""
+
+    task: str
+    """Name of the task."""
+    agent: AgentRole
+    """Whose answer it is."""
+    messages: tuple[Message, ...]
+    """The prompt."""
+    answer: str
+    """What the model is to say."""
+    source: str
+    """The kernel in the answer."""
+    family: str
+    """Family of the task."""
+    formula: str
+    """Key of the formula."""
+    verdict: Verdict
+    """What the judge said: always that it passed."""
+    speedup: float = Field(gt=0)
+    """Over the naive kernel, as the judge measured or modelled it."""
+    digest: str
+    """Content address of the kernel."""
+
+    @model_validator(mode="after")
+    def _it_was_judged_and_passed(self) -> SFTPair:
+        if self.verdict is not Verdict.PASSED:
+            raise ValueError(f"a pair whose kernel is {self.verdict.value} cannot be trained on")
+        if self.digest != Candidate(source=self.source).digest:
+            raise ValueError("the digest does not belong to the source")
+        if self.source.strip() not in self.answer:
+            raise ValueError("the answer does not hold the source that was judged")
+        return self

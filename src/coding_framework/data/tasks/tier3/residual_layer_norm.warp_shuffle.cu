@@ -1,0 +1,33 @@
+// One warp a row; the sum x + residual is kept in y between the passes, each lane reading only
+// what it wrote itself.
+// launch: residual_layer_norm grid=(ceil_div(rows, 4)) block=(128)
+__device__ __forceinline__ float warp_sum(float value) {
+    for (int offset = 16; offset > 0; offset /= 2) {
+        value += __shfl_xor_sync(0xffffffff, value, offset);
+    }
+    return value;
+}
+
+extern "C" __global__ void residual_layer_norm(const float* x, const float* residual, const float* weight,
+                                               const float* bias, float* y, int rows, int cols) {
+    int lane = threadIdx.x % 32;
+    int r = blockIdx.x * 4 + threadIdx.x / 32;
+    if (r < rows) {
+        float total = 0.0f;
+        for (int c = lane; c < cols; c += 32) {
+            float s = x[r * cols + c] + residual[r * cols + c];
+            y[r * cols + c] = s;
+            total += s;
+        }
+        float mean = warp_sum(total) / cols;
+        float squares = 0.0f;
+        for (int c = lane; c < cols; c += 32) {
+            float d = y[r * cols + c] - mean;
+            squares += d * d;
+        }
+        float inverse = rsqrtf(warp_sum(squares) / cols + 1e-5f);
+        for (int c = lane; c < cols; c += 32) {
+            y[r * cols + c] = (y[r * cols + c] - mean) * inverse * weight[c] + bias[c];
+        }
+    }
+}

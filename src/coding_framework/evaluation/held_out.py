@@ -1,0 +1,91 @@
+"""Sample episodes of every task with one model, and count what passed.
+
+Guarantees: every sample is an episode of the one driver, judged like in training; a fault of ours
+raises instead of counting as a failure of the model. It compares models fairly only if they are
+given the same tasks, samples and temperature, which `evaluate_model` takes from one config.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.monitoring.results import ModelLabel, ModelResult, TaskResult
+from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, run_episode
+from coding_framework.records import Conversation, Task
+
+
+def evaluation_tasks(config: FrameworkConfig) -> tuple[str, ...]:
+    """Held-out tasks first, then (unless switched off) those that were trained on."""
+    trained = config.tasks.train if config.evaluation.include_train_tasks else ()
+    return (*config.tasks.held_out, *trained)
+
+
+async def evaluate_model(
+    generate: Generate,
+    tasks: Sequence[Task],
+    config: FrameworkConfig,
+    *,
+    label: ModelLabel,
+    model_path: Path,
+    judge: JudgeFn,
+    reward: RewardFn,
+    on_conversation: Callable[[Conversation], None],
+) -> ModelResult:
+    """`samples_per_task` episodes of each task; `on_conversation` sees every one as it ends."""
+    start = time.monotonic()
+    settings = config.conversation.model_copy(update={"max_turns": config.evaluation.max_turns})
+    # Twice the batch: while one batch is judged, the next is sampled.
+    room = asyncio.Semaphore(2 * config.evaluation.batch_size)
+
+    async def sample(task: Task) -> Conversation:
+        async with room:
+            conversation = await run_episode(
+                task, generate, judge=judge, reward=reward, settings=settings, phase="evaluation"
+            )
+        on_conversation(conversation)
+        return conversation
+
+    samples = [sample(task) for task in tasks for _ in range(config.evaluation.samples_per_task)]
+    conversations = await _gather_or_cancel([asyncio.ensure_future(one) for one in samples])
+    held_out = frozenset(config.tasks.held_out)
+    return ModelResult(
+        label=label,
+        model=model_path,
+        tasks=tuple(summarise(task, conversations, held_out=task.name in held_out) for task in tasks),
+        seconds=time.monotonic() - start,
+    )
+
+
+def summarise(task: Task, conversations: Sequence[Conversation], *, held_out: bool) -> TaskResult:
+    """Counts over the conversations of one task; an episode counts by its best turn."""
+    own = [conversation for conversation in conversations if conversation.task == task.name]
+    best = [max((turn.evaluation.speedup or 0.0) for turn in one.turns) for one in own]
+    speedups = [speedup for speedup in best if speedup > 0]
+    kinds = {t.evaluation.timing.kind for one in own for t in one.turns if t.evaluation.timing}
+    assert len(kinds) <= 1, f"modelled and measured times are mixed for {task.name}"
+    return TaskResult(
+        task=task.name,
+        tier=task.tier,
+        held_out=held_out,
+        samples=len(own),
+        compiled=sum(any(turn.evaluation.compiled for turn in one.turns) for one in own),
+        passed=len(speedups),
+        best_speedup=max(speedups, default=None),
+        median_speedup=median(speedups) if speedups else None,
+        time_kind=next(iter(kinds), None),
+    )
+
+
+async def _gather_or_cancel(tasks: Sequence[asyncio.Future[Conversation]]) -> list[Conversation]:
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise

@@ -1,0 +1,176 @@
+"""The head of the report: what was run, where, for how long, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from coding_framework.config.tree import FrameworkConfig, RLConfig, SFTConfig
+from coding_framework.monitoring.markup import Html, join, tag
+from coding_framework.monitoring.results import EvaluationReport, Interval
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.run_history import RunHistory
+from coding_framework.monitoring.run_state import MachineFacts, MetricPhase, RunState
+
+_PHASES: tuple[tuple[MetricPhase, str], ...] = (
+    ("sft", "SFT"),
+    ("rl", "RL"),
+    ("evaluation", "Evaluation"),
+)
+_NOT_RECORDED = "not recorded"
+
+
+def read_config(run: RunFolder) -> FrameworkConfig | None:
+    """None for a configuration that another version wrote; the report then shows it as it is."""
+    try:
+        return FrameworkConfig.model_validate_json(run.config_json)
+    except ValidationError:
+        return None
+
+
+def duration(seconds: float) -> str:
+    """`42 s`, `3 min 05 s`, `2 h 07 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def facts(config: FrameworkConfig | None, state: RunState) -> Html:
+    """The list of what a reader needs in order to repeat the run."""
+    rows = [
+        ("Model", f"{config.model.name} ({config.model.dtype})" if config else _NOT_RECORDED),
+        ("Seed", str(config.run.seed) if config else _NOT_RECORDED),
+        ("Executor", _executor(config)),
+        ("Reward", f"{config.reward.preset} preset" if config else _NOT_RECORDED),
+        ("Started", state.created_at.strftime("%Y-%m-%d %H:%M UTC")),
+        ("Machine", _machine(state.machine)),
+    ]
+    return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in rows), class_="facts")
+
+
+def _executor(config: FrameworkConfig | None) -> str:
+    if config is None:
+        return _NOT_RECORDED
+    kind = "modelled times" if config.judge.executor == "emulator" else "measured times"
+    return f"{config.judge.executor}, {config.judge.architecture}, {kind}"
+
+
+def _machine(machine: MachineFacts) -> str:
+    memory = f", {machine.memory_bytes / 2**30:.0f} GiB" if machine.memory_bytes else ""
+    hardware = f"{machine.processor}, {machine.cores} cores{memory}, {', '.join(machine.gpus) or 'no GPU'}"
+    return f"{hardware}; {machine.system}, Python {machine.python}"
+
+
+def phases(config: FrameworkConfig | None, state: RunState, history: RunHistory) -> Html:
+    """One row a phase: finished, skipped, unfinished or not started, and its time."""
+    rows = []
+    for name, title in _PHASES:
+        status, style = _status(name, config, state, history)
+        spent = tag("td", _spent(name, state, history), class_="number")
+        rows.append(
+            tag("tr", tag("th", title, scope="row"), tag("td", tag("span", status, class_=style)), spent)
+        )
+    head = tag(
+        "thead", tag("tr", tag("th", "Phase"), tag("th", "Status"), tag("th", "Duration", class_="number"))
+    )
+    return tag("table", head, tag("tbody", *rows), _total(state, history), class_="plain")
+
+
+def _status(
+    phase: MetricPhase, config: FrameworkConfig | None, state: RunState, history: RunHistory
+) -> tuple[str, str]:
+    last = history.last_step(phase)
+    plans: dict[str, SFTConfig | RLConfig] = {"sft": config.sft, "rl": config.rl} if config else {}
+    planned = plans.get(phase)
+    if state.phase(phase):
+        return (f"finished, {last} steps" if last and phase != "evaluation" else "finished"), "ok"
+    if planned is not None and not planned.enabled:
+        return "skipped by configuration", "muted"
+    if last is None:
+        return "not started", "muted"
+    of = f" of {planned.steps}" if planned is not None else ""
+    return f"unfinished: last recorded step is {last}{of}", "warn"
+
+
+def _spent(phase: MetricPhase, state: RunState, history: RunHistory) -> str:
+    finished = state.phase(phase)
+    if finished and finished.seconds is not None:
+        return duration(finished.seconds)
+    if phase in history.elapsed_s:
+        words = duration(history.elapsed_s[phase])
+        return words if finished else f"{words} so far"
+    return "–"
+
+
+def _total(state: RunState, history: RunHistory) -> Html | None:
+    seconds = [phase.seconds for phase in state.phases if phase.seconds is not None]
+    if not seconds:
+        return None
+    counted = f"{history.num_conversations} conversations stored"
+    cells = tag("td", counted), tag("td", duration(sum(seconds)), class_="number")
+    return tag("tfoot", tag("tr", tag("th", "Together", scope="row"), *cells))
+
+
+def headline(evaluation: EvaluationReport | None, history: RunHistory) -> Html:
+    """The few numbers that one looks for first."""
+    tiles = []
+    if evaluation is not None:
+        for held_out, title in ((True, "Held-out tasks passed"), (False, "Training tasks passed")):
+            rates = [(model.label, model.pass_rate(held_out=held_out)) for model in evaluation.models]
+            known = [(label, rate) for label, rate in rates if rate is not None]
+            if known:
+                tiles.append(_rate_tile(title, known))
+    reward = history.curve("rl", "reward_mean")
+    if reward is not None and len(reward.points) > 1:
+        first, last = reward.points[0], reward.points[-1]
+        note = f"step {first[0]} → step {last[0]}, single steps: see the curve for the noise"
+        tiles.append(_tile("RL reward, mean", f"{first[1]:.2f} → {last[1]:.2f}", note))
+    return tag("div", *tiles, class_="tiles") if tiles else join([])
+
+
+def _rate_tile(title: str, rates: Sequence[tuple[str, Interval]]) -> Html:
+    value = " → ".join(f"{rate.value * 100:.0f} %" for _, rate in rates)
+    note = " · ".join(f"{label} {rate.low * 100:.0f}–{rate.high * 100:.0f} %" for label, rate in rates)
+    return _tile(title, value, f"95 % intervals: {note}")
+
+
+def _tile(title: str, value: str, note: str) -> Html:
+    parts = tag("p", title, class_="label"), tag("p", value, class_="value"), tag("p", note, class_="note")
+    return tag("div", *parts, class_="tile")
+
+
+def notices(run: RunFolder, config: FrameworkConfig | None, history: RunHistory) -> Html:
+    """What the reader must know before believing the rest."""
+    found = []
+    if config is None:
+        found.append("config.json was written by another version; its values are shown below as they are.")
+    if history.skipped_lines:
+        found.append(
+            f"{history.skipped_lines} unreadable line(s) of metrics.jsonl and conversations.jsonl were left "
+            "out: a process was probably killed while writing."
+        )
+    if not history.metrics and not history.num_conversations:
+        found.append(f"Nothing was recorded in {run.path.name} yet.")
+    return join(tag("p", words, class_="notice") for words in found)
+
+
+def config_listing(run: RunFolder) -> Html:
+    """The whole resolved configuration, less the judge's secret."""
+    try:
+        shown = json.dumps(_without_secrets(json.loads(run.config_json)), indent=2, ensure_ascii=False)
+    except ValueError:
+        shown = run.config_json
+    return tag("details", tag("summary", "Resolved configuration"), tag("pre", shown))
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        hidden = {"secret"}
+        return {k: "(hidden)" if k in hidden and v else _without_secrets(v) for k, v in value.items()}
+    return [_without_secrets(item) for item in value] if isinstance(value, list) else value

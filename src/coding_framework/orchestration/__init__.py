@@ -1,0 +1,1 @@
+"""How agents, judge and reward meet in one conversation."""

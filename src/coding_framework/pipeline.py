@@ -1,0 +1,338 @@
+"""The whole story: model → judged pairs → SFT → RL → held-out evaluation → report.
+
+Guarantees: every finished phase is remembered in the run folder, so `--resume` starts where it
+stopped, within a phase at its last checkpoint; Ctrl-C ends a phase at its next safe point. It holds
+no logic of its own: each phase is one call into the package that does it.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import structlog
+
+from coding_framework.agents.models.chat_model import ChatModel
+from coding_framework.agents.prompts import generator_messages, optimizer_messages
+from coding_framework.config import FrameworkConfig
+from coding_framework.cuda.pool import JudgePool
+from coding_framework.data.sft_pairs import DraftPair, generate_optimizer_pairs, generate_pairs
+from coding_framework.data.tasks import get_task
+from coding_framework.errors import ConfigError, TrainingInterrupted
+from coding_framework.evaluation.held_out import evaluate_model, evaluation_tasks
+from coding_framework.monitoring.progress import progress_bar
+from coding_framework.monitoring.report import write_report
+from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.run_state import MetricPoint
+from coding_framework.records import Conversation, Record
+from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
+from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.verl_integration import MultiAgentVERLTrainer
+
+log = structlog.stdlib.get_logger(__name__)
+
+OPTIMIZER_SHARE = 0.25
+"""Share of the SFT pairs that repair or speed up a kernel instead of writing the first one."""
+
+
+class TrainingOutcome(Record):
+    """What a training left behind."""
+
+    run: Path
+    """The run folder."""
+    report: Path
+    """Its report."""
+    evaluation: EvaluationReport
+    """The before/after table."""
+    phase_seconds: dict[str, float]
+    """Wall-clock time of each phase."""
+
+
+class PhaseDone(Record):
+    """A phase that ended with a path."""
+
+    path: Path
+    """What it made."""
+    count: int
+    """How many pairs, or steps."""
+
+
+class Pipeline:
+    """One training run in one folder."""
+
+    def __init__(self, config: FrameworkConfig, run: RunFolder) -> None:
+        self.config = config
+        self.run = run
+        self._stop_requested = False
+        self._started_s = time.monotonic()
+
+    async def train(self) -> TrainingOutcome:
+        """Every phase that is enabled and not done yet."""
+        with self.run.training_lock(), self._stopping_on_ctrl_c():
+            self._check_tasks()
+            try:
+                base = self._fetch_model()
+                start = self._sft(base) if self.config.sft.enabled else base
+                trained = await self._rl(start) if self.config.rl.enabled else None
+                stages = self._stages(base, start, trained)
+                evaluation = await self._evaluate(stages)
+            except TrainingInterrupted:
+                write_report(self.run)
+                raise
+            report = write_report(self.run)
+        seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
+        return TrainingOutcome(run=self.run.path, report=report, evaluation=evaluation, phase_seconds=seconds)
+
+    def _check_tasks(self) -> None:
+        for name in evaluation_tasks(self.config):
+            get_task(name)
+
+    def _fetch_model(self) -> Path:
+        start = time.monotonic()
+        path = fetch(self.config.model.name)
+        if self.run.state().phase("model") is None:
+            self.run.mark_done("model", PhaseDone(path=path, count=1), seconds=time.monotonic() - start)
+        return path
+
+    def _pairs(self) -> Path:
+        """Templated pairs, each judged before it is used."""
+        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
+
+        done = self.run.phase_result("pairs", PhaseDone)
+        if done is not None:
+            return done.path
+        start = time.monotonic()
+        path = self.run.path / "sft" / "pairs.jsonl"
+        with JudgePool(self.config.judge) as pool, progress_bar("judging pairs", self.config.sft.pairs) as bar:
+
+            def on_judged(number: int, report: PairReport) -> None:
+                bar.advance(1, kept=len(report.pairs))
+                self._stop_if_asked()
+
+            report = judge_pairs(
+                self._drafts(pool), pool.judge, on_judged, workers=self.config.judge.workers
+            )
+        write_pairs(path, report.pairs)
+        log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
+        result = PhaseDone(path=path, count=len(report.pairs))
+        self.run.mark_done("pairs", result, seconds=time.monotonic() - start)
+        return path
+
+    def _drafts(self, pool: JudgePool) -> Iterator[DraftPair]:
+        """Drafts for the generator and, from the same tasks, for the optimizer."""
+        tasks = [get_task(name) for name in self.config.tasks.train]
+        agents = self.config.sft.agents
+        optimizer = int(self.config.sft.pairs * OPTIMIZER_SHARE) if "optimizer" in agents else 0
+        generator = self.config.sft.pairs - optimizer if "generator" in agents else 0
+        seed, exclude = self.config.run.seed, self.config.tasks.held_out
+        yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
+        yield from generate_optimizer_pairs(
+            tasks,
+            optimizer,
+            seed,
+            exclude,
+            pool.judge,
+            lambda task, source, evaluation: optimizer_messages(task, evaluation, None),
+        )
+
+    def _sft(self, base: Path) -> Path:
+        from coding_framework.data.sft_pairs import read_pairs
+        from coding_framework.training.sft.results import SFTStep
+        from coding_framework.training.sft.trainer import run_sft
+
+        pairs_path = self._pairs()
+        done = self.run.phase_result("sft", PhaseDone)
+        if done is not None:
+            return done.path
+        start = time.monotonic()
+        with progress_bar("SFT", self.config.sft.steps) as bar:
+
+            def on_step(step: SFTStep) -> None:
+                values = {
+                    "loss": step.loss,
+                    "learning_rate": step.learning_rate,
+                    "tokens_per_s": step.answer_tokens / max(step.seconds, 1e-9),
+                }
+                self._metric("sft", step.step, values)
+                bar.advance(1, loss=step.loss)
+
+            result = run_sft(
+                read_pairs(pairs_path),
+                self.config.sft,
+                base,
+                self.run.path / "sft",
+                seed=self.config.run.seed,
+                on_step=on_step,
+                should_stop=lambda: self._stop_requested,
+                resume=True,
+            )
+        self.run.mark_done(
+            "sft",
+            PhaseDone(path=result.merged_dir, count=len(result.losses)),
+            seconds=time.monotonic() - start,
+        )
+        return result.merged_dir
+
+    async def _rl(self, start_model: Path) -> Path:
+        done = self.run.phase_result("rl", PhaseDone)
+        if done is not None:
+            return done.path
+        start = time.monotonic()
+        reward = CUDAPerformanceReward(self.config.reward)
+        with progress_bar("GRPO (verl)", self.config.rl.steps) as bar:
+
+            def on_step(step: int, values: dict[str, float]) -> None:
+                self._metric("rl", step, values)
+                bar.advance(1, reward=values.get("reward_mean", 0.0), passed=values.get("pass_rate", 0.0))
+
+            trainer = MultiAgentVERLTrainer(
+                self.config,
+                MultiTurnConversationManager(self.config.conversation, reward_function=reward),
+                reward,
+                run_dir=self.run.path,
+                model_path=start_model,
+                on_step=on_step,
+                should_stop=lambda: self._stop_requested,
+                resume=True,
+            )
+            result = await trainer.train()
+        self.run.mark_done(
+            "rl", PhaseDone(path=result.model_path, count=result.steps), seconds=time.monotonic() - start
+        )
+        return result.model_path
+
+    def _stages(self, base: Path, start: Path, trained: Path | None) -> list[tuple[ModelLabel, Path]]:
+        stages: list[tuple[ModelLabel, Path]] = [("base", base)]
+        if self.config.sft.enabled:
+            stages.append(("sft", start))
+        if trained is not None:
+            stages.append(("rl", trained))
+        return stages
+
+    async def _evaluate(self, stages: Sequence[tuple[ModelLabel, Path]]) -> EvaluationReport:
+        with JudgePool(self.config.judge) as pool:
+            results = [await self._evaluate_one(label, path, pool) for label, path in stages]
+        report = EvaluationReport(models=tuple(results))
+        self.run.mark_done("evaluation", report)
+        return report
+
+    async def _evaluate_one(self, label: ModelLabel, path: Path, pool: JudgePool) -> ModelResult:
+        done = self.run.phase_result(f"evaluation_{label}", ModelResult)
+        if done is not None:
+            return done
+
+        def keep(conversation: Conversation) -> None:
+            self.run.append_conversation(conversation)
+            self._stop_if_asked()
+
+        result = await _sample_and_count(self.config, label, path, pool, keep)
+        self.run.mark_done(f"evaluation_{label}", result, seconds=result.seconds)
+        return result
+
+    def _metric(self, phase: str, step: int, values: dict[str, float]) -> None:
+        elapsed_s = time.monotonic() - self._started_s
+        point = {"phase": phase, "step": step, "values": values, "elapsed_s": elapsed_s}
+        self.run.append_metric(MetricPoint.model_validate(point))
+
+    def _stop_if_asked(self) -> None:
+        if self._stop_requested:
+            raise TrainingInterrupted("stopped as asked")
+
+    @contextmanager
+    def _stopping_on_ctrl_c(self) -> Iterator[None]:
+        """The first Ctrl-C asks for a clean stop; a second one ends at once."""
+
+        def request_stop(number: int, frame: FrameType | None) -> None:
+            self._stop_requested = True
+            log.warning("stopping", hint="finishing the current step; press Ctrl-C again to end at once")
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        before = signal.signal(signal.SIGINT, request_stop)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+
+def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
+    """A model in this process, sampling as the evaluation's settings say."""
+    from coding_framework.agents.models.chat_model import SamplingSettings, TransformersChatModel
+
+    return TransformersChatModel.from_pretrained(
+        path,
+        dtype=config.model.dtype,
+        settings=SamplingSettings(
+            temperature=config.evaluation.temperature,
+            seed=config.run.seed,
+            max_batch_size=config.evaluation.batch_size,
+        ),
+    )
+
+
+async def evaluate_once(config: FrameworkConfig) -> ModelResult:
+    """The held-out table of one model, outside a training."""
+    path = fetch(config.model.name)
+    with JudgePool(config.judge) as pool:
+        return await _sample_and_count(config, "base", path, pool, on_conversation=lambda _: None)
+
+
+async def _sample_and_count(
+    config: FrameworkConfig,
+    label: ModelLabel,
+    path: Path,
+    pool: JudgePool,
+    on_conversation: Callable[[Conversation], None],
+) -> ModelResult:
+    tasks = [get_task(name) for name in evaluation_tasks(config)]
+    total = len(tasks) * config.evaluation.samples_per_task
+    with progress_bar(f"evaluating {label}", total) as bar:
+
+        def report(conversation: Conversation) -> None:
+            bar.advance()
+            on_conversation(conversation)
+
+        return await evaluate_model(
+            open_chat_model(config, path).generate,
+            tasks,
+            config,
+            label=label,
+            model_path=path,
+            judge=pool.judge_async,
+            reward=CUDAPerformanceReward(config.reward),
+            on_conversation=report,
+        )
+
+
+def fetch(name: str) -> Path:
+    """The model's folder, fetched first if need be, with a log line for each stage."""
+    from coding_framework.agents.models.store import FetchProgress, fetch_model
+
+    stages: set[str] = set()
+
+    def say(progress: FetchProgress) -> None:
+        if progress.stage not in stages:
+            stages.add(progress.stage)
+            log.info("model", name=name, stage=progress.stage)
+
+    return fetch_model(name, say)
+
+
+def start_run(config: FrameworkConfig) -> RunFolder:
+    """A new run folder with the resolved config in it."""
+    return RunFolder.create(
+        config.run.output_dir, None, config.model_dump_json(indent=2), label=config.run.name
+    )
+
+
+def resume_run(path: Path) -> tuple[FrameworkConfig, RunFolder]:
+    """An earlier run and the config that it was started with."""
+    run = RunFolder.open(path)
+    try:
+        return FrameworkConfig.model_validate_json(run.config_json), run
+    except ValueError as error:
+        raise ConfigError(f"{path}/config.json is not a config of this version: {error}") from None

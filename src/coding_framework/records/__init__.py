@@ -1,0 +1,76 @@
+"""The nouns of the flow. Every stage takes and returns one of these; none of them needs torch."""
+
+from coding_framework.records.base import Record
+from coding_framework.records.candidate import (
+    MAX_SOURCE_BYTES,
+    Candidate,
+    Contract,
+    Launch,
+    LaunchPlan,
+    ScratchBuffer,
+)
+from coding_framework.records.compilation import CompilationResult, Diagnostic, KernelResources
+from coding_framework.records.conversation import (
+    AgentRole,
+    Conversation,
+    ConversationTurn,
+    Generation,
+    GenerationRequest,
+    Message,
+)
+from coding_framework.records.evaluation import Evaluation, Gate, Verdict
+from coding_framework.records.expression import Expression, parse_expression
+from coding_framework.records.measurement import (
+    KernelTiming,
+    ProfileReport,
+    ShapeCheck,
+    TimeKind,
+    WrongElement,
+)
+from coding_framework.records.reward import RewardComponents
+from coding_framework.records.task import (
+    Dimensions,
+    Distribution,
+    DType,
+    Oracle,
+    Task,
+    TensorSpec,
+    Tolerance,
+)
+
+__all__ = [
+    "MAX_SOURCE_BYTES",
+    "AgentRole",
+    "Candidate",
+    "CompilationResult",
+    "Contract",
+    "Conversation",
+    "ConversationTurn",
+    "DType",
+    "Diagnostic",
+    "Dimensions",
+    "Distribution",
+    "Evaluation",
+    "Expression",
+    "Gate",
+    "Generation",
+    "GenerationRequest",
+    "KernelResources",
+    "KernelTiming",
+    "Launch",
+    "LaunchPlan",
+    "Message",
+    "Oracle",
+    "ProfileReport",
+    "Record",
+    "RewardComponents",
+    "ScratchBuffer",
+    "ShapeCheck",
+    "Task",
+    "TensorSpec",
+    "TimeKind",
+    "Tolerance",
+    "Verdict",
+    "WrongElement",
+    "parse_expression",
+]

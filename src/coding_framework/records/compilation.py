@@ -1,0 +1,94 @@
+"""What the compiler said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from coding_framework.records.base import Record
+
+
+class Diagnostic(Record):
+    """One message of the compiler, placed in the candidate's own source."""
+
+    severity: Literal["error", "warning", "note"]
+    """How bad it is."""
+    message: str
+    """The compiler's words."""
+    line: int | None = Field(default=None, ge=1)
+    """1-based line in the candidate's source; None when it concerns no line of it."""
+    column: int | None = Field(default=None, ge=1)
+    """1-based column, where the compiler gives one."""
+    source_line: str | None = None
+    """The text of that line."""
+
+
+class KernelResources(Record):
+    """What one `__global__` function needs, as ptxas reports it."""
+
+    kernel: str
+    """Its name."""
+    registers: int = Field(ge=0)
+    """Registers of a thread."""
+    static_shared_bytes: int = Field(default=0, ge=0)
+    """Shared memory declared in the source."""
+    local_bytes: int = Field(default=0, ge=0)
+    """Stack frame of a thread."""
+    spill_store_bytes: int = Field(default=0, ge=0)
+    """Bytes written to local memory for want of registers."""
+    spill_load_bytes: int = Field(default=0, ge=0)
+    """Bytes read back."""
+
+
+class CompilationResult(Record):
+    """The outcome of compiling one source. `success` is false for the kernel's faults only."""
+
+    success: bool
+    """Whether there is a binary."""
+    compiler: Literal["nvrtc", "nvcc"]
+    """Which compiler gave this answer."""
+    toolkit: str
+    """Its version, e.g. `13.0`."""
+    architecture: str
+    """Real architecture compiled for, e.g. `sm_90`."""
+    kernel_names: tuple[str, ...] = ()
+    """Every `__global__` function of the source, in order of definition."""
+    binary_path: Path | None = None
+    """The cubin in the cache; `<same stem>.ptx` and `<same stem>.json` lie beside it."""
+    ptx: str | None = Field(default=None, repr=False)
+    """The PTX text, with line info."""
+    resources: tuple[KernelResources, ...] = ()
+    """One for each kernel."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Errors, warnings and notes in the order they came."""
+    timed_out: bool = False
+    """The compiler itself did not end within its limit."""
+    duration_s: float = Field(ge=0)
+    """Wall-clock time of the compilation that filled the cache."""
+    from_cache: bool = False
+    """Whether that compilation happened earlier."""
+
+    @model_validator(mode="after")
+    def _a_success_has_a_binary(self) -> CompilationResult:
+        if self.success != (self.binary_path is not None and self.ptx is not None):
+            raise ValueError("a compilation succeeds if and only if it has a binary and PTX")
+        if self.success and not self.kernel_names:
+            raise ValueError("a successful compilation names its kernels")
+        return self
+
+    @property
+    def kernel_name(self) -> str:
+        """The first kernel, which is the only one in most sources."""
+        if not self.kernel_names:
+            raise ValueError("this source has no kernel")
+        return self.kernel_names[0]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return tuple(d for d in self.diagnostics if d.severity == "warning")

@@ -1,0 +1,114 @@
+"""Turns of a conversation: what was asked, what was sampled, what the judge said, what it earned."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from coding_framework.records.base import Record
+from coding_framework.records.evaluation import Evaluation
+from coding_framework.records.reward import RewardComponents
+
+Role = Literal["system", "user", "assistant"]
+AgentRole = Literal["generator", "optimizer", "tester"]
+FinishReason = Literal["stop", "length"]
+StopReason = Literal["max_turns", "early_stop"]
+
+
+class Message(Record):
+    """One chat message."""
+
+    role: Role
+    """Who speaks."""
+    content: str
+    """The words."""
+
+
+class GenerationRequest(Record):
+    """What an agent asks of a model."""
+
+    agent: AgentRole
+    """Which agent asks; models with several adapters choose by it."""
+    messages: tuple[Message, ...] = Field(min_length=1)
+    """The whole prompt."""
+    max_tokens: int = Field(ge=1)
+    """Limit of the answer."""
+
+
+class Generation(Record):
+    """Tokens in, tokens out: the sampled ids are the ids that are trained on."""
+
+    text: str
+    """The decoded answer."""
+    prompt_token_ids: tuple[int, ...] = ()
+    """The ids that the model was given; empty for a model that does not tell."""
+    token_ids: tuple[int, ...] = ()
+    """The ids that it sampled."""
+    log_probs: tuple[float, ...] = ()
+    """Log-probability of each sampled id under the sampling policy."""
+    finish_reason: FinishReason = "stop"
+    """Whether it ended by itself or was cut off."""
+
+    @model_validator(mode="after")
+    def _one_log_probability_for_each_token(self) -> Generation:
+        if self.log_probs and len(self.log_probs) != len(self.token_ids):
+            raise ValueError("log_probs and token_ids differ in length")
+        return self
+
+
+class ConversationTurn(Record):
+    """One answer of one agent and everything that followed from it."""
+
+    index: int = Field(ge=0)
+    """Position in the conversation."""
+    agent: AgentRole
+    """Who answered."""
+    messages: tuple[Message, ...]
+    """The prompt in words."""
+    generation: Generation
+    """The answer."""
+    evaluation: Evaluation
+    """The judge's verdict on it."""
+    reward: RewardComponents
+    """What it earned."""
+
+
+class Conversation(Record):
+    """One episode on one task."""
+
+    conversation_id: str
+    """Unique within a run."""
+    task: str
+    """Name of the task."""
+    turns: tuple[ConversationTurn, ...] = Field(min_length=1)
+    """In order."""
+    stop_reason: StopReason
+    """Why it ended."""
+    discount: float = Field(ge=0, le=1)
+    """Discount between turns."""
+    max_turns: int = Field(ge=1)
+    """How many turns it could have had."""
+    step: int | None = Field(default=None, ge=0)
+    """Training step in which it was sampled; None outside training."""
+    phase: Literal["train", "evaluation", "interactive"] = "interactive"
+    """What it was sampled for."""
+
+    @property
+    def best_turn(self) -> ConversationTurn:
+        return max(self.turns, key=lambda turn: turn.reward.total)
+
+    @property
+    def returns(self) -> tuple[float, ...]:
+        """Discounted return of each turn.
+
+        An episode that stops early keeps earning its last reward until `max_turns`, so that
+        stopping with a good kernel is never worth less than failing first and repairing later.
+        """
+        rewards = [turn.reward.total for turn in self.turns]
+        rewards += [rewards[-1]] * (self.max_turns - len(rewards))
+        value, values = 0.0, []
+        for reward in reversed(rewards):
+            value = reward + self.discount * value
+            values.append(value)
+        return tuple(reversed(values))[: len(self.turns)]

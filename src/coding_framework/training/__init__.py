@@ -1,0 +1,1 @@
+"""From rewards to weights: reward functions, conversations, SFT and RL."""

@@ -1,0 +1,109 @@
+"""One worker's episodes: judged, retried after a fault of ours, written down.
+
+Guaranteed: a fault of the judge is retried once with a fresh episode; after a second one the episode
+is dropped, recorded in the fault file, and gives no reward at all. Any other exception is a defect:
+it is recorded as fatal (the launcher then ends the run) and raised.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coding_framework.data.tasks import get_task
+from coding_framework.errors import JudgeFault
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.storage import append_line
+from coding_framework.orchestration.episode import Generate, JudgeFn, run_episode
+from coding_framework.records import Conversation, Record
+from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
+_ATTEMPTS = 2
+
+
+class EpisodeFault(Record):
+    """An episode that was lost through no fault of the policy."""
+
+    step: int
+    """Training step."""
+    task: str
+    """Name of the task."""
+    error: str
+    """Type and message."""
+    fatal: bool
+    """Whether the run cannot go on."""
+
+
+@dataclass(frozen=True)
+class TurnSample:
+    """One turn as a training example: the exact ids, what they earned, and where they stood."""
+
+    turn: int
+    prompt_ids: tuple[int, ...]
+    response_ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+    value: float
+    """Discounted return from this turn on."""
+
+
+def turn_samples(conversation: Conversation) -> list[TurnSample]:
+    """Every turn on its own: generator and optimizer see prompts of their own."""
+    return [
+        TurnSample(
+            turn=turn.index,
+            prompt_ids=turn.generation.prompt_token_ids,
+            response_ids=turn.generation.token_ids,
+            log_probs=turn.generation.log_probs,
+            value=value,
+        )
+        for turn, value in zip(conversation.turns, conversation.returns, strict=True)
+    ]
+
+
+class EpisodeRunner:
+    """Runs training episodes with one judge pool."""
+
+    def __init__(self, settings: WorkerSettings, judge: JudgeFn | None = None) -> None:
+        self._settings = settings
+        self._judge = judge
+        self._reward = CUDAPerformanceReward(settings.reward)
+        self._folder = RunFolder(settings.run_dir)
+
+    async def run(self, task: str, generate: Generate, step: int) -> Conversation | None:
+        """The finished conversation, already written down; None when it was lost to the judge."""
+        try:
+            conversation = await self._attempt(task, generate, step)
+            if conversation is not None:
+                self._folder.append_conversation(conversation)
+        except Exception as error:
+            self._record_fault(task, step, error, fatal=True)
+            raise
+        return conversation
+
+    async def _attempt(self, task: str, generate: Generate, step: int) -> Conversation | None:
+        self._judge = self._judge or _judge_pool(self._settings)
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return await run_episode(
+                    get_task(task),
+                    generate,
+                    judge=self._judge,
+                    reward=self._reward,
+                    settings=self._settings.conversation,
+                    step=step,
+                    phase="train",
+                )
+            except JudgeFault as fault:
+                if attempt == _ATTEMPTS:
+                    self._record_fault(task, step, fault, fatal=False)
+        return None
+
+    def _record_fault(self, task: str, step: int, error: Exception, *, fatal: bool) -> None:
+        fault = EpisodeFault(step=step, task=task, error=f"{type(error).__name__}: {error}", fatal=fatal)
+        append_line(self._settings.fault_file, fault.model_dump_json())
+
+
+def _judge_pool(settings: WorkerSettings) -> JudgeFn:
+    from coding_framework.cuda.pool import JudgePool
+
+    return JudgePool(settings.judge).judge_async

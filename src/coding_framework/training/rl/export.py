@@ -1,0 +1,71 @@
+"""From verl's checkpoint to a folder that transformers loads: adapters merged, tokenizer beside it.
+
+Guaranteed: the folder appears as a whole (written beside, then renamed), and its weights are those
+of the checkpoint. Not supported here: checkpoints in several shards (training on several GPUs).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from coding_framework.errors import NotAvailableError, TrainingError
+from coding_framework.training.rl.rollout_weights import RolloutWeights
+
+_LATEST = "latest_checkpointed_iteration.txt"
+
+
+def latest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
+    """Step and folder of the last finished checkpoint; verl writes its number after the folder."""
+    marker = checkpoints / _LATEST
+    if not marker.is_file():
+        return None
+    step = int(marker.read_text().strip())
+    folder = checkpoints / f"global_step_{step}"
+    if not folder.is_dir():
+        raise TrainingError(f"{marker} names step {step}, but {folder} is missing")
+    return step, folder
+
+
+def export_model(checkpoint: Path, start_model: Path, target: Path) -> None:
+    """The start model with the checkpoint's weights, as `target`."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(start_model, dtype="auto")
+    with torch.no_grad():
+        _apply(RolloutWeights(model), checkpoint / "actor")
+    beside = target.with_name(f".{target.name}.partial")
+    shutil.rmtree(beside, ignore_errors=True)
+    model.save_pretrained(beside)
+    AutoTokenizer.from_pretrained(start_model).save_pretrained(beside)
+    shutil.rmtree(target, ignore_errors=True)
+    beside.rename(target)
+
+
+def _apply(weights: RolloutWeights, actor: Path) -> None:
+    state = _load_state(actor)
+    adapter = {name: tensor for name, tensor in state.items() if ".lora_" in name}
+    if not adapter:
+        weights.load_full(state.items())
+        return
+    meta = json.loads((actor / "lora_train_meta.json").read_text())
+    weights.merge_adapter(adapter.items(), float(meta["lora_alpha"]) / float(meta["r"]))
+
+
+def _load_state(actor: Path) -> dict[str, Any]:
+    import torch
+
+    shards = sorted(actor.glob("model_world_size_*_rank_*.pt"))
+    if not shards:
+        raise TrainingError(f"{actor} holds no model weights")
+    if len(shards) > 1:
+        raise NotAvailableError(
+            f"{actor} is split over {len(shards)} GPUs: join it with  python -m verl.model_merger merge "
+            f"--backend fsdp --local_dir {actor} --target_dir DIR"
+        )
+    # Our own file, from our own process: it holds DTensors, which the restricted loader refuses.
+    state = torch.load(shards[0], map_location="cpu", weights_only=False)
+    return {name: getattr(tensor, "_local_tensor", tensor) for name, tensor in state.items()}

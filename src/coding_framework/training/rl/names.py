@@ -1,0 +1,20 @@
+"""Names that the launcher's side and the plug-ins' side of verl must agree on."""
+
+from __future__ import annotations
+
+ROLLOUT_NAME = "coding_framework_hf"
+"""`actor_rollout_ref.rollout.name`: the transformers server."""
+AGENT_NAME = "coding_framework_episode"
+"""`agent_name` of every prompt."""
+ADVANTAGE_NAME = "turn_grpo"
+"""`algorithm.adv_estimator`."""
+TRAINER_NAME = "coding_framework_turns"
+"""`trainer.v1.trainer_mode`."""
+WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
+"""Path of the `WorkerSettings` file, for processes that Ray starts."""
+
+_PACKAGE = "coding_framework.training.rl"
+COMMON_PLUGINS = (f"{_PACKAGE}.rollout_replica", f"{_PACKAGE}.agent_loop", f"{_PACKAGE}.turn_trainer")
+"""Modules that register our rollout, agent loop, advantage and trainer."""
+CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
+"""Modules that teach verl the CPU; the platform must come first."""

@@ -1,0 +1,96 @@
+"""verl plug-in: the rollout named `coding_framework_hf`.
+
+`TransformersReplica` starts one `GenerationServer` for each rollout replica;
+`TransformersRollout` lives in the trainer's worker and sends that server the new weights.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import ray
+from verl.utils.device import get_device_name
+from verl.workers.rollout.base import _ROLLOUT_REGISTRY, BaseRollout
+from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
+
+from coding_framework.errors import TrainingError
+from coding_framework.training.rl.names import ROLLOUT_NAME
+from coding_framework.training.rl.rollout_server import GenerationServer, ServerSettings
+
+_BUCKET_BYTES = 64 * 2**20
+
+
+def server_name(replica_rank: int) -> str:
+    return f"{ROLLOUT_NAME}_server_{replica_rank}"
+
+
+class TransformersReplica(RolloutReplica):  # type: ignore[misc]
+    """One server on one worker: there is no tensor parallelism here."""
+
+    async def launch_servers(self) -> None:
+        if self.world_size != 1:
+            raise TrainingError(f"rollout {ROLLOUT_NAME} serves one model per worker: set tensor parallelism to 1")
+        settings = ServerSettings(
+            model_path=str(self.model_config.path),
+            device=get_device_name(),
+            dtype=str(self.config.dtype),
+            seed=int(self.config.seed) + self.replica_rank,
+            response_length=int(self.config.response_length),
+        )
+        name = server_name(self.replica_rank)
+        actor = ray.remote(GenerationServer).options(name=name, num_cpus=0, max_concurrency=self.max_concurrency)
+        server = actor.remote(settings)
+        self.servers, self._server_handle, self._server_address = [server], server, name
+
+
+class TransformersRollout(BaseRollout):  # type: ignore[misc]
+    """Sends weights from the trainer's worker to its server."""
+
+    async def resume(self, tags: list[str]) -> None:
+        """The server releases nothing."""
+
+    async def release(self) -> None:
+        """The server releases nothing."""
+
+    async def update_weights(
+        self,
+        weights: Any,
+        global_steps: int | None = None,
+        wire_format: str = "named_tensors",
+        peft_config: Mapping[str, Any] | None = None,
+        base_sync_done: bool = True,
+        **_unused: Any,
+    ) -> None:
+        """Adapters only when there are any: the server has the same base weights from the same folder."""
+        if wire_format != "named_tensors":
+            raise TrainingError(f"rollout {ROLLOUT_NAME} cannot read weights sent as {wire_format}")
+        if not base_sync_done:
+            return
+        server = ray.get_actor(server_name(int(os.environ["RANK"])))
+        scale = None if peft_config is None else peft_config["lora_alpha"] / peft_config["r"]
+        async for bucket in _buckets(weights):
+            await server.load_weights.remote(bucket, scale)
+        await server.finish_update.remote(global_steps)
+
+
+async def _buckets(weights: Any) -> AsyncIterator[list[tuple[str, Any]]]:
+    """Keep A and B of one layer together: verl yields them next to each other, a bucket ends after B."""
+    from verl.workers.rollout.utils import ensure_async_iterator
+
+    bucket: list[tuple[str, Any]] = []
+    size = 0
+    async for name, tensor in ensure_async_iterator(weights):
+        array = tensor.detach().float().cpu().numpy()
+        bucket.append((name, array))
+        size += array.nbytes
+        if size >= _BUCKET_BYTES and ".lora_A" not in name:
+            yield bucket
+            bucket, size = [], 0
+    if bucket:
+        yield bucket
+
+
+RolloutReplicaRegistry.register(ROLLOUT_NAME, lambda: TransformersReplica)
+_ROLLOUT_REGISTRY[(ROLLOUT_NAME, "async")] = f"{__name__}.TransformersRollout"

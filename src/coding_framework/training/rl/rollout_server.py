@@ -1,0 +1,167 @@
+"""The Ray actor that samples for rollouts with transformers: token ids in, token ids out.
+
+It needs no inference engine, so it serves on the CPU and on a single GPU alike. Requests that wait
+at the same time are sampled as one batch. Weights change only between batches.
+
+verl is imported inside functions only: the module that registers this server is loaded by `import
+verl` itself, and a worker process may come here first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from coding_framework.training.rl.request_batcher import RequestBatcher
+from coding_framework.training.rl.rollout_weights import RolloutWeights
+
+if TYPE_CHECKING:
+    from verl.workers.rollout.replica import TokenOutput
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """What one server is started with."""
+
+    model_path: str
+    device: str
+    dtype: str
+    seed: int
+    response_length: int
+
+
+@dataclass(frozen=True)
+class SamplingRequest:
+    """One prompt and how to sample its answer."""
+
+    prompt_ids: tuple[int, ...]
+    max_tokens: int
+    temperature: float
+    top_p: float
+    top_k: int
+
+    @classmethod
+    def from_verl(
+        cls, prompt_ids: Sequence[int], params: Mapping[str, Any], response_length: int
+    ) -> SamplingRequest:
+        """verl writes -1 for "no top-k" and may leave the length to the server."""
+        limit = params.get("max_tokens") or params.get("max_new_tokens") or response_length
+        return cls(
+            prompt_ids=tuple(prompt_ids),
+            max_tokens=int(limit),
+            temperature=float(params.get("temperature", 1.0)),
+            top_p=float(params.get("top_p", 1.0)),
+            top_k=max(0, int(params.get("top_k", 0))),
+        )
+
+    @property
+    def setting(self) -> tuple[float, float, int]:
+        """Requests that share it are sampled in one call."""
+        return self.temperature, self.top_p, self.top_k
+
+
+class GenerationServer:
+    """One model, one lock: sampling and weight changes never overlap."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from verl.workers.rollout.replica import TokenOutput
+
+        from coding_framework.agents.models.batched_generator import BatchedGenerator
+
+        dtype = getattr(torch, settings.dtype)
+        model = AutoModelForCausalLM.from_pretrained(settings.model_path, dtype=dtype)
+        tokenizer = AutoTokenizer.from_pretrained(settings.model_path)
+        self._settings = settings
+        self._answer = TokenOutput
+        self._generator = BatchedGenerator(model, tokenizer, settings.device)
+        self._weights = RolloutWeights(model)
+        self._batcher: RequestBatcher[SamplingRequest, TokenOutput] = RequestBatcher(self._sample)
+        self._lock = asyncio.Lock()
+        self._global_steps: int | None = None
+        self._num_sampled = 0
+
+    async def generate(
+        self,
+        request_id: str,
+        prompt_ids: Sequence[int],
+        sampling_params: Mapping[str, Any],
+        **_unused: Any,
+    ) -> TokenOutput:
+        """verl's entry: one prompt. `cohort` in the parameters says how many requests to wait for."""
+        request = SamplingRequest.from_verl(prompt_ids, sampling_params, self._settings.response_length)
+        return await self._batcher.submit(request, int(sampling_params.get("cohort", 1)))
+
+    async def _sample(self, requests: Sequence[SamplingRequest]) -> list[TokenOutput]:
+        outputs: dict[int, TokenOutput] = {}
+        for setting in sorted({request.setting for request in requests}):
+            rows = [row for row, request in enumerate(requests) if request.setting == setting]
+            async with self._lock:
+                sampled = await asyncio.to_thread(self._sample_alike, [requests[row] for row in rows])
+            outputs.update(zip(rows, sampled, strict=True))
+        return [outputs[row] for row in range(len(requests))]
+
+    def _sample_alike(self, requests: Sequence[SamplingRequest]) -> list[TokenOutput]:
+        temperature, top_p, top_k = requests[0].setting
+        sampled = self._generator.generate(
+            [request.prompt_ids for request in requests],
+            max_new_tokens=[request.max_tokens for request in requests],
+            temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
+            seed=[self._next_seed() for _ in requests],
+        )
+        return [
+            self._answer(
+                token_ids=list(one.token_ids),
+                log_probs=list(one.log_probs),
+                stop_reason="completed" if one.finish_reason == "stop" else "length",
+                num_preempted=0,
+                extra_fields={"global_steps": self._global_steps},
+            )
+            for one in sampled
+        ]
+
+    def _next_seed(self) -> int:
+        """Distinct for every sampled answer of a run; a resumed run does not repeat the first steps."""
+        self._num_sampled += 1
+        return hash((self._settings.seed, self._global_steps or 0, self._num_sampled)) & (2**63 - 1)
+
+    async def load_weights(self, named_arrays: Sequence[tuple[str, Any]], lora_scale: float | None) -> None:
+        """Take full weights, or adapters when there is a scale."""
+        import torch
+
+        tensors = [(name, torch.from_numpy(array.copy())) for name, array in named_arrays]
+        async with self._lock:
+            with torch.no_grad():
+                if lora_scale is None:
+                    self._weights.load_full(tensors)
+                else:
+                    self._weights.merge_adapter(tensors, lora_scale)
+
+    async def finish_update(self, global_steps: int | None) -> None:
+        self._global_steps = global_steps
+
+    async def wake_up(self, *_args: Any, **_kwargs: Any) -> None:
+        """Nothing was released: the weights stay in memory between phases."""
+
+    async def sleep(self, *_args: Any, **_kwargs: Any) -> None:
+        """Keeps everything: the trainer's memory is elsewhere."""
+
+    async def abort_all_requests(self, *_args: Any, **_kwargs: Any) -> None:
+        """Synchronous training has no request under way when this is called."""
+
+    async def resume_generation(self) -> None:
+        """The counterpart of `abort_all_requests`."""
+
+    async def clear_kv_cache(self) -> None:
+        """No cache outlives a batch."""
+
+    async def release_kv_cache(self) -> None:
+        """No cache outlives a batch."""
+
+    async def resume_kv_cache(self) -> None:
+        """No cache outlives a batch."""

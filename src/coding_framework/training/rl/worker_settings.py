@@ -1,0 +1,57 @@
+"""What the processes that Ray starts need to know, as one JSON file.
+
+Everything crosses as data: no object of the launcher is pickled into a worker, so a worker of another
+machine that sees the run folder works the same way.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
+from coding_framework.errors import TrainingError
+from coding_framework.monitoring.storage import write_whole
+from coding_framework.records import Record
+from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
+
+
+class WorkerSettings(Record):
+    """The episode side of one RL phase."""
+
+    run_dir: Path
+    """The run folder; conversations are appended there."""
+    conversation: ConversationConfig
+    """Shape of an episode."""
+    reward: RewardConfig
+    """How it is rewarded."""
+    judge: JudgeConfig
+    """How it is judged."""
+
+    @property
+    def rl_dir(self) -> Path:
+        """Files of the RL phase alone."""
+        return self.run_dir / "rl"
+
+    @property
+    def fault_file(self) -> Path:
+        """One `EpisodeFault` a line."""
+        return self.rl_dir / "faults.jsonl"
+
+    @property
+    def stop_file(self) -> Path:
+        """When it exists, training ends after the current step."""
+        return self.rl_dir / "stop"
+
+    def write(self) -> Path:
+        self.rl_dir.mkdir(parents=True, exist_ok=True)
+        path = self.rl_dir / "worker.json"
+        write_whole(path, self.model_dump_json(indent=2))
+        return path
+
+    @classmethod
+    def from_environment(cls) -> WorkerSettings:
+        path = os.environ.get(WORKER_SETTINGS_ENV)
+        if path is None:
+            raise TrainingError(f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only")
+        return cls.model_validate_json(Path(path).read_bytes())

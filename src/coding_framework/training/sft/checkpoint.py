@@ -1,0 +1,101 @@
+"""Checkpoints that are either whole or not there.
+
+Everything is serialised in memory, written to a folder beside, and renamed: a full disk or a kill
+leaves the checkpoint before intact. A checkpoint holds the adapter, the optimizer, the random
+state and the losses so far, so a resumed run repeats the uninterrupted one exactly.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from coding_framework.errors import StorageError, UserError
+
+KEPT = 2
+"""Older checkpoints are removed."""
+STATE_FILE = "trainer_state.pt"
+
+
+class TrainerState(NamedTuple):
+    """Where a run stands."""
+
+    step: int
+    """Finished steps."""
+    losses: tuple[float, ...]
+    fingerprint: str
+    """Of data and settings."""
+
+
+def save_checkpoint(folder: Path, state: TrainerState, model: Any, optimizer: Any) -> Path:
+    """Write `folder/step_N`; raises `StorageError` when it cannot."""
+    target = folder / f"step_{state.step:06d}"
+    beside = folder / f".{target.name}.partial"
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        write_adapter(beside, model)
+        (beside / STATE_FILE).write_bytes(_state_bytes(state, optimizer))
+        shutil.rmtree(target, ignore_errors=True)
+        beside.rename(target)
+    except OSError as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise StorageError(
+            f"the checkpoint of step {state.step} could not be written to {folder}: {error}. Free some space "
+            f"and run again with --resume: the checkpoint before it is intact"
+        ) from error
+    for old in checkpoints_in(folder)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
+
+
+def checkpoints_in(folder: Path) -> list[Path]:
+    """Complete checkpoints, oldest first."""
+    return sorted(folder.glob("step_*"))
+
+
+def load_checkpoint(path: Path, model: Any, optimizer: Any, expected_fingerprint: str) -> TrainerState:
+    """Put model, optimizer and random state back to where they were."""
+    import torch
+    from peft import set_peft_model_state_dict
+    from safetensors.torch import load_file
+
+    saved = torch.load(path / STATE_FILE, weights_only=True, map_location="cpu")
+    state = TrainerState(saved["step"], tuple(saved["losses"]), saved["fingerprint"])
+    if state.fingerprint != expected_fingerprint:
+        raise UserError(
+            f"{path} was made with other pairs or settings: resume with the same ones, or start anew "
+            f"without --resume"
+        )
+    set_peft_model_state_dict(model, load_file(path / "adapter_model.safetensors"))
+    optimizer.load_state_dict(saved["optimizer"])
+    torch.set_rng_state(saved["rng"])
+    if torch.cuda.is_available() and saved["cuda_rng"]:
+        torch.cuda.set_rng_state_all(saved["cuda_rng"])
+    return state
+
+
+def write_adapter(folder: Path, model: Any) -> None:
+    """The adapter in peft's own format. Raises OSError alone, unlike peft's and torch's writers."""
+    from peft import get_peft_model_state_dict
+    from safetensors.torch import save
+
+    tensors = {name: t.detach().contiguous().cpu() for name, t in get_peft_model_state_dict(model).items()}
+    (folder / "adapter_model.safetensors").write_bytes(save(tensors, {"format": "pt"}))
+    model.peft_config["default"].save_pretrained(folder)
+
+
+def _state_bytes(state: TrainerState, optimizer: Any) -> bytes:
+    import torch
+
+    buffer = io.BytesIO()
+    content = {
+        **state._asdict(),
+        "optimizer": optimizer.state_dict(),
+        "rng": torch.get_rng_state(),
+        "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+    torch.save(content, buffer)
+    return buffer.getvalue()

@@ -1,0 +1,48 @@
+"""Leave behind what the next stage loads: the adapter, and the whole model with it merged.
+
+The adapter is merged into the original weights in float32, also when training used packed or
+rounded ones, and the result is stored as bfloat16, as every model at rest is here.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from coding_framework.agents.models.loading import load_causal_model, quiet_transformers
+from coding_framework.errors import StorageError
+from coding_framework.training.sft.checkpoint import write_adapter
+
+
+def export_model(model: Any, tokenizer: Any, model_path: Path, output_dir: Path) -> tuple[Path, Path]:
+    """Write `adapter/` and `merged/`; each appears whole or not at all."""
+    adapter, merged = output_dir / "adapter", output_dir / "merged"
+    _write_whole(adapter, lambda folder: write_adapter(folder, model))
+    _write_whole(merged, lambda folder: _write_merged(folder, adapter, tokenizer, model_path))
+    return adapter, merged
+
+
+def _write_merged(folder: Path, adapter: Path, tokenizer: Any, model_path: Path) -> None:
+    import torch
+
+    merged = load_causal_model(model_path, dtype="float32", adapter=adapter)
+    with quiet_transformers():
+        merged.to(torch.bfloat16).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _write_whole(target: Path, write: Callable[[Path], None]) -> None:
+    from safetensors import SafetensorError
+
+    beside = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        write(beside)
+        shutil.rmtree(target, ignore_errors=True)
+        beside.rename(target)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise StorageError(f"{target} could not be written: {error}. Free some space and resume") from error

@@ -1,0 +1,55 @@
+"""What goes into and comes out of the warm start."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from coding_framework.records import Message
+from coding_framework.records.base import Record
+
+
+class PairLike(Protocol):
+    """A prompt and the answer that the model should give."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]: ...
+
+    @property
+    def answer(self) -> str: ...
+
+
+class SFTStep(Record):
+    """One optimizer step."""
+
+    step: int = Field(ge=1)
+    """Counted from 1."""
+    steps: int = Field(ge=1)
+    """How many there will be."""
+    loss: float
+    """Mean negative log-likelihood of an answer token, before the update."""
+    learning_rate: float = Field(ge=0)
+    """Used for the update."""
+    gradient_norm: float = Field(ge=0)
+    """Before clipping."""
+    answer_tokens: int = Field(ge=1)
+    """Tokens the loss was taken over."""
+    seconds: float = Field(ge=0)
+    """Wall clock."""
+
+
+class SFTResult(Record):
+    """A finished warm start."""
+
+    adapter_dir: Path
+    """The LoRA adapter (peft format)."""
+    merged_dir: Path
+    """The whole model with the adapter merged, tokenizer included: where RL starts."""
+    losses: tuple[float, ...]
+    """Of every step, those before a resume included."""
+    pairs_used: int = Field(ge=1)
+    """Pairs that fit."""
+    pairs_too_long: int = Field(ge=0)
+    """Pairs left out because they exceed `max_length`."""

@@ -1,0 +1,80 @@
+"""One config tree: defaults, file, overrides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coding_framework.config import FrameworkConfig, load_config, preset_dir
+from coding_framework.errors import ConfigError
+
+
+@pytest.mark.parametrize("preset", sorted(path.stem for path in preset_dir().glob("*.toml")))
+def test_every_shipped_preset_loads(preset: str) -> None:
+    assert isinstance(load_config(preset), FrameworkConfig)
+
+
+def test_there_is_a_quick_preset() -> None:
+    assert (preset_dir() / "quick.toml").is_file()
+
+
+def test_overrides_win_over_the_file_and_values_over_overrides(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[rl]\nsteps = 7\ngroup_size = 4\n")
+    config = load_config(path, ["rl.steps=9", "reward.preset=gated"], {"rl.group_size": 6})
+    assert (config.rl.steps, config.rl.group_size, config.reward.preset) == (9, 6, "gated")
+
+
+def test_override_values_are_read_as_toml_or_else_as_text() -> None:
+    config = load_config(None, ['tasks.train=["matmul"]', "sft.enabled=false", "run.name=my run"])
+    assert config.tasks.train == ("matmul",)
+    assert config.sft.enabled is False
+    assert config.run.name == "my run"
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("rl.stepz=3", "config rl.stepz: unknown key; did you mean 'steps'?"),
+        ("foo=3", "config foo: unknown key; known keys: run, model"),
+        ("rl.steps=0", "config rl.steps: Input should be greater than or equal to 1"),
+        ("rl.steps=many", "config rl.steps: Input should be a valid integer"),
+        ("rl.steps", "has no '='"),
+        ("run.seed.x=1", "run.seed"),
+        ('tasks.train=["scale"]', "both trained on and held out"),
+        ("conversation.max_prompt_tokens=9000", "exceed 8192"),
+        ("sft.max_length=64", "no pair would fit"),
+    ],
+)
+def test_nonsense_is_refused_with_the_key_and_what_it_should_be(override: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config("quick", [override])
+    assert complaint in str(caught.value)
+
+
+def test_a_value_where_a_section_is_expected_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("rl = 3\n")
+    with pytest.raises(ConfigError, match="is a value, not a section"):
+        load_config(path, ["rl.steps=3"])
+
+
+def test_a_missing_or_broken_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no config file nothing; give a \.toml file or a preset .*quick"):
+        load_config("nothing")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[rl\n")
+    with pytest.raises(ConfigError, match=r"broken\.toml cannot be read"):
+        load_config(broken)
+    listed = tmp_path / "list.json"
+    listed.write_text("[]")
+    with pytest.raises(ConfigError, match="top level must be a table"):
+        load_config(listed)
+
+
+def test_the_resolved_config_round_trips_through_json(tmp_path: Path) -> None:
+    config = load_config("quick", ["rl.steps=3"])
+    path = tmp_path / "config.json"
+    path.write_text(config.model_dump_json())
+    assert load_config(path) == config

@@ -1,0 +1,8 @@
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    volatile float* out = y;
+    while (i < n) {
+        out[i] = a[i] + b[i];
+    }
+}

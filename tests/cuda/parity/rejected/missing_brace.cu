@@ -1,0 +1,1 @@
+extern "C" __global__ void k(float* o) { o[0] = 1;

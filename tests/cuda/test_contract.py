@@ -1,0 +1,142 @@
+"""The launch plan in a candidate's comments."""
+
+from __future__ import annotations
+
+import pytest
+
+from coding_framework.cuda.contract import (
+    ContractViolation,
+    kernel_names,
+    parse_launch_plan,
+    resolve_launches,
+    resolve_scratch,
+)
+from coding_framework.cuda.executors.base import BufferArgument
+from coding_framework.data.tasks import get_task
+
+TASK = get_task("vector_add")
+ROWS = get_task("row_sum")
+KERNEL = 'extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {}\n'
+
+
+def source(*lines: str) -> str:
+    return "\n".join(lines) + "\n" + KERNEL
+
+
+def violation(text: str) -> ContractViolation:
+    with pytest.raises(ContractViolation) as caught:
+        parse_launch_plan(text, TASK)
+    return caught.value
+
+
+def test_a_single_kernel_needs_neither_name_nor_arguments() -> None:
+    plan = parse_launch_plan(source("// launch: grid=(ceil_div(n, 256)) block=(256)"), TASK)
+    (launch,) = resolve_launches(plan, TASK, {"n": 1000})
+    assert launch.kernel == "vector_add"
+    assert (launch.grid, launch.block, launch.shared_bytes) == ((4, 1, 1), (256, 1, 1), 0)
+    names = [a.name for a in launch.arguments if isinstance(a, BufferArgument)]
+    assert names == [spec.name for spec in (*TASK.inputs, *TASK.outputs)]
+    assert launch.arguments[-1] == 1000
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// launch: vector_add grid=(ceil(n/256), 1, 1) block=(256, 1, 1)",
+        "//launch: vector_add, grid=ceil_div(n, 256), block=256",
+        "  // Launch: vector_add  block=(256)  grid=dim3((n + 255) / 256)  shared=0",
+        "/// launch: vector_add grid = (ceil_div(n, 256),) block = (256);",
+    ],
+)
+def test_people_write_the_same_plan_in_many_ways(line: str) -> None:
+    (launch,) = resolve_launches(parse_launch_plan(source(line), TASK), TASK, {"n": 1000})
+    assert (launch.grid, launch.block) == ((4, 1, 1), (256, 1, 1))
+
+
+def test_two_launches_with_scratch_run_in_order() -> None:
+    text = """
+// scratch: partial float32[ceil_div(rows * cols, 256)]
+// scratch: flags int[rows]
+// launch: first grid=(rows, 2) block=(32, 8) shared=4*cols args=(x, partial, cols)
+// launch: second grid=(1) block=(256) args=(partial, y, ceil_div(rows * cols, 256))
+extern "C" __global__ void first(const float* x, float* p, int c) {}
+extern "C" __global__ __launch_bounds__(256) void second(const float* p, float* y, int c) {}
+"""
+    plan = parse_launch_plan(text, ROWS)
+    first, second = resolve_launches(plan, ROWS, {"rows": 3, "cols": 100})
+    assert first.grid == (3, 2, 1)
+    assert first.block == (32, 8, 1)
+    assert first.shared_bytes == 400
+    assert first.arguments == (BufferArgument("x"), BufferArgument("partial"), 100)
+    assert second.arguments == (BufferArgument("partial"), BufferArgument("y"), 2)
+    assert resolve_scratch(plan, {"rows": 3, "cols": 100}) == {
+        "partial": ("float32", 2),
+        "flags": ("int32", 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("// launch: vector_add grid=(n) ", "`block=\\(...\\)` is missing"),
+        ("// launch: vector_add block=(n)", "`grid=\\(...\\)` is missing"),
+        ("// launch: other grid=(n) block=(1)", "no __global__ function `other`; the source has: vector_add"),
+        ("// launch: vector add grid=(n) block=(1)", "`vector add` is not a kernel's name"),
+        ("// launch: grid=(n, 1, 1, 1) block=(1)", "4 extents; expected 1 to 3"),
+        ("// launch: grid=((n) block=(1)", "parentheses"),
+        ("// launch: grid=(n)) block=(1)", "parentheses"),
+        ("// launch: grid=(n) grid=(n) block=(1)", "given twice"),
+        ("// launch: grid=(n; 2) block=(1)", "unexpected character ';'"),
+        ("// launch: grid=(m) block=(1)", "`m` is neither a buffer nor a dimension here"),
+        ("// launch: grid=(n) block=(1) args=(a, b, z, n)", "`z` is neither a buffer nor a dimension"),
+        ("// launch: grid=(a) block=(1)", "`a` is neither a buffer nor a dimension"),
+        ("// launch: grid=(threadIdx.x) block=(1)", "unexpected character '.'"),
+        ("// scratch: tmp double[n]", "does not parse; expected"),
+        ("// scratch: tmp float32[n +]", "ends too early"),
+    ],
+)
+def test_a_line_that_does_not_parse_is_quoted(line: str, complaint: str) -> None:
+    error = violation(source("// a comment", line))
+    assert error.line == 2
+    assert line.strip("/ ").split(":")[1].strip()[:12] in str(error)
+    with pytest.raises(ContractViolation, match=complaint):
+        parse_launch_plan(source("// a comment", line), TASK)
+
+
+def test_a_source_without_a_kernel_or_a_plan_says_what_is_expected() -> None:
+    assert "no `__global__` function" in str(violation("int main() {}"))
+    assert "no launch plan" in str(violation(KERNEL))
+    assert "// launch:" in str(violation(KERNEL))
+
+
+def test_a_kernel_in_a_comment_is_no_kernel() -> None:
+    assert kernel_names("/* __global__ void a() {} */ // __global__ void b() {}\n__global__ void c() {}") == (
+        "c",
+    )
+
+
+def test_two_kernels_need_names() -> None:
+    text = source("// launch: grid=(1) block=(1)") + 'extern "C" __global__ void more() {}'
+    assert "name the kernel to launch, one of: vector_add, more" in str(violation(text))
+
+
+def test_a_scratch_buffer_may_not_take_a_name_that_is_in_use() -> None:
+    text = source("// scratch: a float32[n]", "// launch: grid=(1) block=(1)")
+    assert "`a` of the scratch buffer is taken" in str(violation(text))
+
+
+def test_the_plan_is_bounded() -> None:
+    many = source(*["// launch: grid=(1) block=(1)"] * 65)
+    assert "at most 64" in str(violation(many))
+    plan = parse_launch_plan(source("// scratch: big float32[n * n]", "// launch: grid=(1) block=(1)"), TASK)
+    with pytest.raises(ContractViolation, match="exceeds 1024 MiB"):
+        resolve_scratch(plan, {"n": 100_000})
+    plan = parse_launch_plan(source("// scratch: none float32[n - n]", "// launch: grid=(1) block=(1)"), TASK)
+    with pytest.raises(ContractViolation, match="has 0 elements"):
+        resolve_scratch(plan, {"n": 4})
+
+
+def test_a_plan_without_a_value_for_a_shape_names_the_line() -> None:
+    plan = parse_launch_plan(source("// launch: grid=(256 / (n - 1)) block=(1)"), TASK)
+    with pytest.raises(ContractViolation, match="line 1: .* divides by zero"):
+        resolve_launches(plan, TASK, {"n": 1})

@@ -1,0 +1,209 @@
+"""Drafts are deterministic, hold one code block each and never show a held-out formula."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.data.sft_pairs import (
+    MAX_ANSWER_CHARS,
+    DraftPair,
+    SFTPair,
+    generate_pairs,
+    judge_pairs,
+    read_pairs,
+    write_pairs,
+)
+from coding_framework.data.tasks import all_tasks, get_task
+from coding_framework.data.templates.catalogue_keys import held_out_keys
+from coding_framework.errors import JudgeFault, StorageError, UnknownTaskError, UserError
+from coding_framework.records import Candidate, Evaluation, Message, Task, Verdict
+
+HELD_OUT = ("scale", "gelu", "bias_relu", "row_sum")
+
+
+def prompt(task: Task) -> tuple[Message, ...]:
+    return (Message(role="user", content=task.prompt),)
+
+
+def drafts(count: int = 40, seed: int = 0, exclude: tuple[str, ...] = HELD_OUT) -> list[DraftPair]:
+    return list(generate_pairs(all_tasks(), count, seed, exclude, prompt))
+
+
+@pytest.fixture(scope="module")
+def many() -> list[DraftPair]:
+    return drafts(count=600, seed=11)
+
+
+def outputs(task: Task) -> tuple[list[np.ndarray], np.ndarray]:
+    shape = task.visible_shapes[1]
+    inputs = {name: a.astype(np.float64) for name, a in draw_inputs(task, shape, "normal", 1).items()}
+    (output,) = task.oracle(np, inputs, shape).values()
+    return list(inputs.values()), np.asarray(output)
+
+
+def is_multiple(values: np.ndarray, of: np.ndarray) -> bool:
+    """Whether `values` is `of` times a constant."""
+    if values.shape != of.shape:
+        return False
+    factor = (values * of).sum() / (of * of).sum()
+    return float(np.abs(values - factor * of).max()) < 1e-3 * float(np.abs(values).max())
+
+
+def test_a_seed_gives_the_same_drafts_and_another_seed_others() -> None:
+    first, again, other = drafts(seed=1), drafts(seed=1), drafts(seed=2)
+    assert [(d.task.name, d.source) for d in first] == [(d.task.name, d.source) for d in again]
+    assert [d.source for d in first] != [d.source for d in other]
+
+
+def test_an_answer_is_exactly_one_fenced_block_with_launch_line_and_kernel(many: list[DraftPair]) -> None:
+    for draft in many:
+        assert draft.answer.count("```") == 2
+        assert draft.answer.startswith("```cuda\n//")
+        assert draft.answer.endswith("}\n```")
+        assert re.search(r"^// launch: \w+ grid=\(", draft.answer, re.MULTILINE)
+        assert len(draft.source) <= MAX_ANSWER_CHARS
+
+
+def test_most_synthetic_answers_are_short(many: list[DraftPair]) -> None:
+    assert np.median([len(draft.answer) for draft in many]) < 450
+
+
+def test_no_kernel_is_drafted_twice(many: list[DraftPair]) -> None:
+    assert len({draft.source for draft in many}) == len(many)
+
+
+def test_the_training_tasks_of_the_catalogue_are_among_the_drafts(many: list[DraftPair]) -> None:
+    names = {draft.task.name for draft in many}
+    short = {task.name for task in all_tasks() if len(task.baseline) <= MAX_ANSWER_CHARS}
+    assert short - set(HELD_OUT) <= names
+    assert {"vector_add", "transpose", "matmul", "softmax"} <= names
+
+
+def test_the_key_of_a_held_out_task_is_never_drafted(many: list[DraftPair]) -> None:
+    assert not {draft.formula for draft in many} & held_out_keys(HELD_OUT)
+    assert not {draft.task.name for draft in many} & set(HELD_OUT)
+
+
+def test_no_draft_computes_a_held_out_task_by_its_numbers(many: list[DraftPair]) -> None:
+    """Independent of the keys: outputs are compared with what the held-out tasks would give."""
+    gelu = get_task("gelu").oracle
+    for draft in many:
+        inputs, output = outputs(draft.task)
+        for array in inputs:
+            assert not is_multiple(output, array), draft.task.name  # scale
+            if array.shape == output.shape:
+                assert not is_multiple(output, np.asarray(gelu(np, {"x": array}, {})["y"])), draft.task.name
+            if array.ndim == 2:
+                assert not is_multiple(output, array.sum(axis=1)), draft.task.name  # row_sum
+        if len(inputs) == 2 and inputs[0].shape == output.shape:
+            for sign in (1.0, -1.0):
+                total = inputs[0] + sign * inputs[1] if inputs[1].shape[-1] == output.shape[-1] else None
+                if total is not None:
+                    assert not is_multiple(output, np.maximum(total, 0.0)), draft.task.name  # bias_relu
+
+
+def test_the_numbers_would_have_shown_a_leak() -> None:
+    """The check above can fail: without exclusions the templates do produce all of these."""
+    keys = {draft.formula for draft in drafts(count=600, seed=11, exclude=())}
+    assert held_out_keys(("scale", "bias_relu", "row_sum", "vector_add")) <= keys
+
+
+def test_holding_out_an_unknown_task_is_refused() -> None:
+    with pytest.raises(UnknownTaskError, match="did you mean scale"):
+        drafts(exclude=("scales",))
+
+
+def test_holding_out_everything_still_leaves_other_templates() -> None:
+    names = {task.name for task in all_tasks()}
+    found = drafts(count=100, exclude=tuple(names))
+    assert len(found) == 100
+    assert not {draft.task.name for draft in found} & names
+
+
+def rejecting(task: Task, candidate: Candidate) -> Evaluation:
+    return Evaluation(
+        task=task.name, candidate=candidate, verdict=Verdict.WRONG_RESULT, message="y[0] is 1, not 2"
+    )
+
+
+def faulting(task: Task, candidate: Candidate) -> Evaluation:
+    raise JudgeFault("the worker died")
+
+
+def test_drafts_that_fail_are_dropped_and_counted_with_their_reason() -> None:
+    few = drafts(count=5)
+    calls: list[int] = []
+    report = judge_pairs([*few, few[0]], rejecting, progress=lambda number, _: calls.append(number))
+    assert report.pairs == ()
+    assert report.reasons == {"wrong_result": 5, "duplicate": 1}
+    assert report.rejected[0].message == "y[0] is 1, not 2"
+    assert calls == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_fault_of_the_judge_is_counted_apart_from_the_kernels_failures() -> None:
+    report = judge_pairs(drafts(count=3), faulting)
+    assert report.reasons == {"judge fault": 3}
+
+
+def pair(**changes: object) -> SFTPair:
+    draft = drafts(count=1)[0]
+    fields = {
+        "task": draft.task.name,
+        "agent": "generator",
+        "messages": draft.messages,
+        "answer": draft.answer,
+        "source": draft.source,
+        "family": draft.task.family,
+        "formula": draft.formula,
+        "verdict": Verdict.PASSED,
+        "speedup": 1.0,
+        "digest": Candidate(source=draft.source).digest,
+    }
+    return SFTPair.model_validate(fields | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"verdict": Verdict.DATA_RACE}, "data_race cannot be trained on"),
+        ({"digest": "0" * 16}, "digest does not belong"),
+        ({"answer": "```cuda\n```"}, "does not hold the source"),
+    ],
+)
+def test_a_pair_that_was_not_judged_cannot_be_built(changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValidationError, match=complaint):
+        pair(**changes)
+
+
+def test_pairs_come_back_from_a_file_as_they_went_in(tmp_path: Path) -> None:
+    path = tmp_path / "new folder" / "pairs.jsonl"
+    assert write_pairs(path, [pair(), pair()]) == 2
+    assert read_pairs(path) == (pair(), pair())
+    assert [entry.name for entry in path.parent.iterdir()] == ["pairs.jsonl"]
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    write_pairs(path, [pair()])
+    path.write_text(path.read_text() + '{"task": "x"}\n')
+    with pytest.raises(UserError, match=r"pairs\.jsonl, line 2, is not a training pair"):
+        read_pairs(path)
+
+
+def test_a_file_that_is_not_there_is_the_users_error(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be read"):
+        read_pairs(tmp_path / "none.jsonl")
+
+
+def test_a_failed_write_leaves_no_partial_file(tmp_path: Path) -> None:
+    target = tmp_path / "pairs.jsonl"
+    target.mkdir()
+    with pytest.raises(StorageError, match="could not be written"):
+        write_pairs(target, [pair()])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pairs.jsonl"]

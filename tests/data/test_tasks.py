@@ -1,0 +1,189 @@
+"""The catalogue is complete, its oracles are right, and its inputs cannot be passed by a constant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import array_api_compat
+import numpy as np
+import pytest
+
+from coding_framework.cuda.contract import parse_launch_plan, resolve_launches, resolve_scratch
+from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.data.tasks import all_tasks, get_task, variants
+from coding_framework.errors import UnknownTaskError
+from coding_framework.records import Task
+
+TASKS = all_tasks()
+by_name = pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+
+
+def in_float64(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: array.astype(np.float64) for name, array in inputs.items()}
+
+
+def truth(task: Task, shape: Mapping[str, int], inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    namespace = array_api_compat.array_namespace(next(iter(inputs.values())))
+    return dict(task.oracle(namespace, in_float64(inputs), shape))
+
+
+def every_shape(task: Task) -> list[dict[str, int]]:
+    return [*task.visible_shapes, *task.hidden_shapes]
+
+
+def test_there_are_three_tasks_in_each_of_four_tiers() -> None:
+    assert [task.tier for task in TASKS] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
+    assert len({task.name for task in TASKS}) == 12
+
+
+def test_an_unknown_name_is_answered_with_the_close_ones() -> None:
+    with pytest.raises(UnknownTaskError, match=r"'row_sums'.*did you mean row_sum"):
+        get_task("row_sums")
+
+
+def test_a_name_like_no_other_is_answered_with_the_whole_list() -> None:
+    with pytest.raises(UnknownTaskError, match=r"known tasks: vector_add, .*rms_norm"):
+        variants("zzzzzz")
+
+
+@by_name
+def test_shapes_include_one_element_and_unaligned_ones_and_stay_small(task: Task) -> None:
+    arrays = (*task.inputs, *task.outputs)
+    assert any(set(shape.values()) == {1} for shape in task.hidden_shapes)
+    assert any(size % 4 for shape in task.hidden_shapes for size in shape.values() if size > 32)
+    sizes = [spec.num_elements(shape) for spec in arrays for shape in every_shape(task)]
+    assert max(sizes) <= 16_384
+    assert max(spec.num_elements(task.timing_shape) for spec in arrays) <= 2**20
+
+
+@by_name
+def test_hidden_shapes_are_not_visible_ones(task: Task) -> None:
+    assert not [shape for shape in task.hidden_shapes if shape in task.visible_shapes]
+
+
+@by_name
+def test_the_prompt_ends_with_the_signature_that_the_baseline_has(task: Task) -> None:
+    signature = task.prompt.split("Signature: ")[1]
+    parameters = signature.split("(", 1)[1].rstrip(")").split(", ")
+    assert [parameter.split()[-1] for parameter in parameters] == list(task.default_arguments)
+    assert " ".join(task.baseline.split()).count(signature) == 1
+
+
+@by_name
+def test_the_prompt_states_every_scalar(task: Task) -> None:
+    for value in task.scalars.values():
+        assert any(f"{value:{form}}" in task.prompt for form in ("g", ".10f", ".0e")) or (
+            np.format_float_scientific(value, trim="-", exp_digits=1) in task.prompt
+        )
+
+
+@by_name
+def test_compulsory_bytes_are_those_of_the_arrays(task: Task) -> None:
+    shape = task.timing_shape
+    total = sum(4 * spec.num_elements(shape) for spec in (*task.inputs, *task.outputs))
+    assert task.bytes_moved.evaluate(shape) == total
+    assert task.operations.evaluate(shape) >= max(spec.num_elements(shape) for spec in task.outputs)
+
+
+@by_name
+def test_the_oracle_gives_the_shapes_that_the_task_states(task: Task) -> None:
+    for shape in [*every_shape(task), task.timing_shape]:
+        outputs = truth(task, shape, draw_inputs(task, shape, task.distributions[0], seed=1))
+        assert {name: tuple(array.shape) for name, array in outputs.items()} == {
+            spec.name: spec.extents(shape) for spec in task.outputs
+        }
+        assert all(array.dtype == np.float64 for array in outputs.values())
+
+
+@by_name
+def test_expected_outputs_are_finite_and_neither_constant_nor_an_input(task: Task) -> None:
+    """Otherwise a kernel that writes a constant, or copies, would pass. Tiny shapes cannot promise it."""
+    for shape in every_shape(task):
+        if min(shape.values()) < 2:
+            continue
+        for distribution in task.distributions:
+            inputs = draw_inputs(task, shape, distribution, seed=3)
+            for array in truth(task, shape, inputs).values():
+                flat = array.ravel()
+                assert np.isfinite(flat).all()
+                budget = task.tolerance.absolute + task.tolerance.relative * np.abs(flat)
+                least = 0.2 if distribution == "normal" else 0.0  # a softmax of large inputs is one-hot
+                assert (np.abs(flat - np.median(flat)) > budget).mean() > least
+                for given in inputs.values():
+                    same = flat.size == given.size and np.abs(flat - given.ravel()).max() < 1e-3
+                    assert not same
+
+
+@by_name
+def test_the_error_budget_notices_one_missing_element(task: Task) -> None:
+    """Zeroing one element of the first input must show in the outputs, or the tolerance is too wide."""
+    shape = task.visible_shapes[1]
+    inputs = draw_inputs(task, shape, "normal", seed=5)
+    changed = dict(inputs)
+    first = task.inputs[0].name
+    changed[first] = inputs[first].copy()
+    changed[first].ravel()[np.argmax(inputs[first])] = 0.0
+    for name, want in truth(task, shape, inputs).items():
+        got = truth(task, shape, changed)[name]
+        budget = task.tolerance.absolute + task.tolerance.relative * np.abs(want)
+        assert (np.abs(got - want) > budget).any()
+
+
+@by_name
+@pytest.mark.parametrize("library", ["torch", "array_api_strict"])
+def test_the_oracle_is_the_same_in_other_array_libraries(task: Task, library: str) -> None:
+    module = pytest.importorskip(library)
+    shape = task.visible_shapes[1]
+    inputs = in_float64(draw_inputs(task, shape, "normal", seed=2))
+    foreign = {name: module.asarray(array) for name, array in inputs.items()}
+    namespace = array_api_compat.array_namespace(*foreign.values())
+    for name, array in task.oracle(namespace, foreign, shape).items():
+        expected = task.oracle(np, inputs, shape)[name]
+        np.testing.assert_allclose(np.asarray(array), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_oracles_agree_with_numbers_worked_out_by_hand() -> None:
+    assert truth(get_task("scale"), {"n": 1}, {"x": np.array([2.0])})["y"] == [5.0]
+    gelu = truth(get_task("gelu"), {"n": 1}, {"x": np.array([1.0])})["y"][0]
+    assert gelu == pytest.approx(0.5 * (1 + math.tanh(0.7978845608028654 * 1.044715)))
+    matrix = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    shape = {"rows": 2, "cols": 3}
+    assert truth(get_task("row_sum"), shape, {"x": matrix})["y"].tolist() == [6.0, 15.0]
+    assert truth(get_task("transpose"), shape, {"x": matrix})["y"].tolist() == [[1, 4], [2, 5], [3, 6]]
+    relu = truth(get_task("bias_relu"), shape, {"x": matrix, "bias": np.array([-2.0, 0.0, -6.0])})["y"]
+    assert relu.tolist() == [[0, 2, 0], [2, 5, 0]]
+    softmax = truth(get_task("softmax"), shape, {"x": np.log(matrix)})["y"]
+    np.testing.assert_allclose(softmax, [[1 / 6, 2 / 6, 3 / 6], [4 / 15, 5 / 15, 6 / 15]])
+
+
+def test_the_norms_agree_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    shape = {"rows": 37, "cols": 100}
+    for name in ("layer_norm", "residual_layer_norm", "rms_norm"):
+        inputs = in_float64(draw_inputs(get_task(name), shape, "small", seed=4))
+        x = torch.asarray(inputs["x"] + inputs.get("residual", 0.0))
+        weight = torch.asarray(inputs["weight"])
+        if "bias" in inputs:
+            want = torch.nn.functional.layer_norm(x, (100,), weight, torch.asarray(inputs["bias"]), 1e-5)
+        else:
+            want = torch.nn.functional.rms_norm(x, (100,), weight, 1e-5)
+        np.testing.assert_allclose(truth(get_task(name), shape, inputs)["y"], want.numpy(), rtol=1e-9)
+
+
+def test_eight_tasks_have_optimised_variants_and_there_are_twelve_in_all() -> None:
+    counts = [len(variants(task.name)) for task in TASKS]
+    assert sum(count > 0 for count in counts) >= 8
+    assert sum(counts) >= 12
+
+
+@by_name
+def test_every_launch_plan_resolves_for_every_shape(task: Task) -> None:
+    for source in (task.baseline, *(variant.source for variant in variants(task.name))):
+        plan = parse_launch_plan(source, task)
+        for shape in [*every_shape(task), task.timing_shape]:
+            resolve_scratch(plan, shape)
+            for launch in resolve_launches(plan, task, shape):
+                assert min(*launch.grid, *launch.block) >= 1
+                assert math.prod(launch.block) <= 1024
+                assert launch.grid[1] <= 65_535

@@ -1,0 +1,55 @@
+"""The promised modules exist, and nothing heavy loads before it is needed."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+PROMISED = {
+    "coding_framework.cuda.compiler": ("CUDACompiler", "CompilationResult"),
+    "coding_framework.cuda.benchmarker": ("CUDABenchmarker", "BenchmarkResult"),
+    "coding_framework.cuda.judge": ("judge",),
+    "coding_framework.training.multi_turn_conversation": (
+        "MultiTurnConversationManager",
+        "CUDAConversationState",
+        "ConversationTurn",
+    ),
+    "coding_framework.training.reward_functions.cuda_performance_reward": (
+        "CUDAPerformanceReward",
+        "RewardComponents",
+    ),
+    "coding_framework.training.verl_integration": ("MultiAgentVERLTrainer",),
+}
+
+
+@pytest.mark.parametrize(("module", "names"), PROMISED.items(), ids=PROMISED.keys())
+def test_a_promised_name_can_be_imported_from_where_it_was_promised(module: str, names: tuple[str, ...]) -> None:
+    loaded = importlib.import_module(module)
+    for name in names:
+        assert hasattr(loaded, name), f"{module} has no {name}"
+
+
+@pytest.mark.parametrize(
+    "module", ["coding_framework.cli.main", "coding_framework.pipeline", *PROMISED], ids=str
+)
+def test_importing_loads_no_heavy_library(module: str) -> None:
+    heavy = ["torch", "transformers", "verl", "ray", "peft", "vllm", "matplotlib"]
+    code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_help_answers_in_under_a_second() -> None:
+    """The best of three, because the machine may be busy."""
+    best_s = min(_help_seconds() for _ in range(3))
+    assert best_s < 1.0
+
+
+def _help_seconds() -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "coding_framework.cli.main", "--help"], capture_output=True, check=True)
+    return time.perf_counter() - start

@@ -1,0 +1,193 @@
+"""The warm start on a real, tiny model: it learns, stops, resumes exactly, and survives a full disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+from coding_framework.agents.models.batched_generator import BatchedGenerator  # noqa: E402
+from coding_framework.agents.models.chat_template import prompt_token_ids  # noqa: E402
+from coding_framework.agents.models.loading import load_causal_model, load_tokenizer  # noqa: E402
+from coding_framework.config import SFTConfig  # noqa: E402
+from coding_framework.errors import (  # noqa: E402
+    NotAvailableError,
+    StorageError,
+    TrainingInterrupted,
+    UserError,
+)
+from coding_framework.records import Message  # noqa: E402
+from coding_framework.training.sft.adapter import load_trainable  # noqa: E402
+from coding_framework.training.sft.examples import Example  # noqa: E402
+from coding_framework.training.sft.loss import answer_loss  # noqa: E402
+from coding_framework.training.sft.results import SFTStep  # noqa: E402
+from coding_framework.training.sft.trainer import run_sft  # noqa: E402
+from tiny_model import write_tiny_model  # noqa: E402
+
+
+class Pair(NamedTuple):
+    messages: tuple[Message, ...]
+    answer: str
+
+
+QUESTIONS = {"a": "alpha", "b": "beta beta", "c": "gamma", "d": "delta!", "e": "epsilon"}
+PAIRS = [Pair((Message(role="user", content=q),), a) for q, a in QUESTIONS.items()]
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+def settings(**changes: Any) -> SFTConfig:
+    values: dict[str, Any] = {
+        "steps": 6,
+        "batch_size": 2,
+        "learning_rate": 1e-2,
+        "warmup_steps": 1,
+        "checkpoint_every": 2,
+        "max_length": 128,
+        "lora_rank": 8,
+        "lora_dropout": 0.1,
+    }
+    return SFTConfig(**{**values, **changes})
+
+
+def after(step: int, act: Callable[[], object]) -> Callable[[SFTStep], None]:
+    return lambda done: act() if done.step == step else None
+
+
+def test_training_lowers_the_loss_and_the_merged_model_gives_the_taught_answer(
+    model_path: Path, tmp_path: Path
+) -> None:
+    config = settings(steps=60, lora_dropout=0.0, lora_rank=32, checkpoint_every=100, batch_size=5)
+    result = run_sft(PAIRS, config, model_path, tmp_path)
+    assert result.losses[-1] < 0.2 * result.losses[0]
+    tokenizer = load_tokenizer(result.merged_dir)
+    generator = BatchedGenerator(load_causal_model(result.merged_dir), tokenizer)
+    prompts = [prompt_token_ids(tokenizer, pair.messages) for pair in PAIRS]
+    answers = generator.generate(prompts, max_new_tokens=20, temperature=0)
+    texts = [tokenizer.decode(answer.token_ids, skip_special_tokens=True) for answer in answers]
+    assert sum(text == pair.answer for text, pair in zip(texts, PAIRS, strict=True)) >= 4
+
+
+def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Path, tmp_path: Path) -> None:
+    whole = run_sft(PAIRS, settings(), model_path, tmp_path / "whole", seed=5)
+    steps: list[SFTStep] = []
+    with pytest.raises(TrainingInterrupted, match="step 3 of 6"):
+        run_sft(
+            PAIRS,
+            settings(),
+            model_path,
+            tmp_path / "parts",
+            on_step=steps.append,
+            should_stop=lambda: len(steps) == 3,
+            seed=5,
+        )
+    resumed = run_sft(
+        PAIRS, settings(), model_path, tmp_path / "parts", on_step=steps.append, resume=True, seed=5
+    )
+    assert [step.step for step in steps] == [1, 2, 3, 4, 5, 6]
+    assert resumed.losses == whole.losses == tuple(step.loss for step in steps)
+    adapters = [
+        (folder / "adapter_model.safetensors").read_bytes()
+        for folder in (resumed.adapter_dir, whole.adapter_dir)
+    ]
+    assert adapters[0] == adapters[1]
+
+
+def test_two_small_batches_accumulated_equal_one_large_batch(model_path: Path, tmp_path: Path) -> None:
+    base = {"steps": 1, "lora_dropout": 0.0}
+    four = PAIRS[:4]
+    together = run_sft(four, settings(batch_size=4, **base), model_path, tmp_path / "a")
+    apart = run_sft(
+        four, settings(batch_size=2, gradient_accumulation_steps=2, **base), model_path, tmp_path / "b"
+    )
+    assert apart.losses == pytest.approx(together.losses, rel=1e-2)
+
+
+def test_only_answer_tokens_count(model_path: Path) -> None:
+    model = load_trainable(model_path, settings()).float().eval()
+    example = Example((1, 20, 21, 22), (30, 31, 2))
+    padded_neighbour = Example((1, 20, 21, 22, 23, 24, 25), (40, 41, 42, 2))
+    with torch.no_grad():
+        table = model(torch.tensor([[1, 20, 21, 22, 30, 31, 2]])).logits[0].log_softmax(-1)
+        alone = answer_loss(model, [example], 0)
+        neighbour = answer_loss(model, [padded_neighbour], 0)
+        both = answer_loss(model, [example, padded_neighbour], 0)
+    expected = -(table[3, 30] + table[4, 31] + table[5, 2])
+    assert alone.item() == pytest.approx(expected.item(), rel=1e-4)
+    assert both.item() == pytest.approx(alone.item() + neighbour.item(), rel=1e-4)
+
+
+def test_ctrl_c_ends_the_step_writes_a_checkpoint_and_gives_the_signal_back(
+    model_path: Path, tmp_path: Path
+) -> None:
+    press = after(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(TrainingInterrupted):
+        run_sft(PAIRS, settings(), model_path, tmp_path, on_step=press)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step_000001"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_training_runs_in_a_thread_that_cannot_have_signal_handlers(model_path: Path, tmp_path: Path) -> None:
+    results: list[object] = []
+    thread = threading.Thread(
+        target=lambda: results.append(run_sft(PAIRS, settings(steps=1), model_path, tmp_path))
+    )
+    thread.start()
+    thread.join()
+    assert len(results) == 1
+
+
+@contextmanager
+def files_limited_to(size_bytes: int) -> Iterator[None]:
+    """The kernel refuses larger files, as it refuses any on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_intact_and_resumable(
+    model_path: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(TrainingInterrupted):
+        run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, should_stop=lambda: True)
+    with pytest.raises(StorageError, match="--resume"), files_limited_to(4096):
+        run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, resume=True)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step_000001"]
+    result = run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, resume=True)
+    assert len(result.losses) == 6
+
+
+def test_resuming_with_other_pairs_is_refused(model_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(TrainingInterrupted):
+        run_sft(PAIRS, settings(), model_path, tmp_path, should_stop=lambda: True)
+    with pytest.raises(UserError, match="other pairs or settings"):
+        run_sft(PAIRS[:3], settings(), model_path, tmp_path, resume=True)
+
+
+def test_old_checkpoints_are_removed(model_path: Path, tmp_path: Path) -> None:
+    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path)
+    names = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
+    assert names == ["step_000005", "step_000006"]
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_four_bit_weights_without_a_gpu_are_refused_in_words(model_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(NotAvailableError, match="CUDA GPU"):
+        run_sft(PAIRS, settings(quantize="4bit"), model_path, tmp_path)
