@@ -30,6 +30,7 @@ def write_tiny_model(folder: Path, *, context: int = 256) -> Path:
         pad_token="<|endoftext|>",
         chat_template=CHAT_TEMPLATE,
     )
+    torch.set_num_threads(1)  # so small a model only waits for further threads
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(vocabulary),

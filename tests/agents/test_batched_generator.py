@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
 
-from coding_framework.agents.models.batched_generator import BatchedGenerator  # noqa: E402
-from coding_framework.agents.models.sampling import choose_tokens  # noqa: E402
-from coding_framework.errors import UserError  # noqa: E402
+import torch
+import transformers
+
+from coding_framework.agents.models.batched_generator import BatchedGenerator
+from coding_framework.agents.models.sampling import choose_tokens
+from coding_framework.errors import UserError
 
 PROMPTS = [[5, 6, 7, 8], [5, 6, 9], [5, 6, 7, 8, 10, 11, 12], [5, 6, 7, 8], [40]]
 
@@ -25,6 +28,7 @@ class EndTokenOnly:
 
 @pytest.fixture(scope="module")
 def model() -> Any:
+    torch.set_num_threads(1)  # so small a model only waits for further threads
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=101,

@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
-gguf = pytest.importorskip("gguf")
+pytest.importorskip("gguf")
 
+import gguf
 import numpy as np
 
 from coding_framework.agents.models import store
@@ -38,7 +39,7 @@ def write_tiny_gguf(path: Path) -> None:
     """A one-layer Llama with byte tokens, written as its makers would."""
     from tokenizers import pre_tokenizers
 
-    tokens = [*SPECIAL_TOKENS, *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġa"]
+    tokens = [*SPECIAL_TOKENS, *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġa", "Ġb"]
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_context_length(128)
     writer.add_embedding_length(HIDDEN)
@@ -52,7 +53,7 @@ def write_tiny_gguf(path: Path) -> None:
     writer.add_tokenizer_model("gpt2")
     writer.add_token_list(tokens)
     writer.add_token_types([3] * len(SPECIAL_TOKENS) + [1] * (len(tokens) - len(SPECIAL_TOKENS)))
-    writer.add_token_merges(["Ġ a"])
+    writer.add_token_merges(["Ġ a", "Ġ b"])
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(1)
     writer.add_chat_template(CHAT_TEMPLATE)

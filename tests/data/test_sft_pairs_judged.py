@@ -34,9 +34,9 @@ def optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[M
 
 
 def test_every_generator_draft_passes(judge: Judge) -> None:
-    report = judge_pairs(generate_pairs((), 24, 5, HELD_OUT, prompt), judge.judge)
+    report = judge_pairs(generate_pairs((), 12, 5, HELD_OUT, prompt), judge.judge)
     assert report.rejected == ()
-    assert len(report.pairs) == 24
+    assert len(report.pairs) == 12
     assert report.judged_per_minute > 0
 
 

@@ -13,27 +13,29 @@ from typing import Any, NamedTuple
 
 import pytest
 
-torch = pytest.importorskip("torch")
+pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
-from coding_framework.agents.models.batched_generator import BatchedGenerator  # noqa: E402
-from coding_framework.agents.models.chat_template import prompt_token_ids  # noqa: E402
-from coding_framework.agents.models.loading import load_causal_model, load_tokenizer  # noqa: E402
-from coding_framework.config import SFTConfig  # noqa: E402
-from coding_framework.errors import (  # noqa: E402
+import torch
+
+from coding_framework.agents.models.batched_generator import BatchedGenerator
+from coding_framework.agents.models.chat_template import prompt_token_ids
+from coding_framework.agents.models.loading import load_causal_model, load_tokenizer
+from coding_framework.config import SFTConfig
+from coding_framework.errors import (
     NotAvailableError,
     StorageError,
     TrainingInterrupted,
     UserError,
 )
-from coding_framework.records import Message  # noqa: E402
-from coding_framework.training.sft.adapter import load_trainable  # noqa: E402
-from coding_framework.training.sft.examples import Example  # noqa: E402
-from coding_framework.training.sft.loss import answer_loss  # noqa: E402
-from coding_framework.training.sft.results import SFTStep  # noqa: E402
-from coding_framework.training.sft.trainer import run_sft  # noqa: E402
-from tiny_model import write_tiny_model  # noqa: E402
+from coding_framework.records import Message
+from coding_framework.training.sft.adapter import load_trainable
+from coding_framework.training.sft.examples import Example
+from coding_framework.training.sft.loss import answer_loss, shared_prefix_length
+from coding_framework.training.sft.results import SFTStep
+from coding_framework.training.sft.trainer import run_sft
+from tiny_model import write_tiny_model
 
 
 class Pair(NamedTuple):
@@ -117,18 +119,51 @@ def test_two_small_batches_accumulated_equal_one_large_batch(model_path: Path, t
     assert apart.losses == pytest.approx(together.losses, rel=1e-2)
 
 
-def test_only_answer_tokens_count(model_path: Path) -> None:
-    model = load_trainable(model_path, settings()).float().eval()
-    example = Example((1, 20, 21, 22), (30, 31, 2))
-    padded_neighbour = Example((1, 20, 21, 22, 23, 24, 25), (40, 41, 42, 2))
+SHARED = (1, 20, 21, 22)
+EXAMPLES = [
+    Example((*SHARED, 23), (30, 31, 2)),
+    Example((*SHARED, 24, 25, 26), (40, 41, 42, 2)),
+    Example((*SHARED, 23), (50, 2)),
+]
+
+
+def loss_of_the_plain_model(model_path: Path, example: Example) -> float:
+    """Token by token from the untouched model; a fresh adapter changes nothing yet."""
+    ids = [*example.prompt_ids, *example.answer_ids]
     with torch.no_grad():
-        table = model(torch.tensor([[1, 20, 21, 22, 30, 31, 2]])).logits[0].log_softmax(-1)
-        alone = answer_loss(model, [example], 0)
-        neighbour = answer_loss(model, [padded_neighbour], 0)
-        both = answer_loss(model, [example, padded_neighbour], 0)
-    expected = -(table[3, 30] + table[4, 31] + table[5, 2])
-    assert alone.item() == pytest.approx(expected.item(), rel=1e-4)
-    assert both.item() == pytest.approx(alone.item() + neighbour.item(), rel=1e-4)
+        table = load_causal_model(model_path)(torch.tensor([ids])).logits[0].log_softmax(-1)
+    first = len(example.prompt_ids)
+    return -sum(float(table[position - 1, ids[position]]) for position in range(first, len(ids)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("examples", [EXAMPLES[:1], EXAMPLES[1:], [EXAMPLES[0], EXAMPLES[2]], EXAMPLES])
+def test_only_answer_tokens_count_whatever_the_batch(
+    model_path: Path, dtype: str, examples: list[Example]
+) -> None:
+    model = load_trainable(model_path, settings()).to(getattr(torch, dtype)).eval()
+    expected = sum(loss_of_the_plain_model(model_path, example) for example in examples)
+    with torch.no_grad():
+        loss = answer_loss(model, examples, 0)
+    assert loss.item() == pytest.approx(expected, rel=1e-4 if dtype == "float32" else 2e-2)
+
+
+def test_sharing_a_prefix_leaves_the_gradients_as_they_are(model_path: Path) -> None:
+    model = load_trainable(model_path, settings(lora_dropout=0.0)).float().train()
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:  # zero at the start, which would hide the gradients of the other half
+            torch.nn.init.normal_(parameter, std=0.1)
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    together = torch.autograd.grad(answer_loss(model, EXAMPLES, 0), learned)
+    apart = torch.autograd.grad(sum(answer_loss(model, [example], 0) for example in EXAMPLES), learned)
+    for left, right in zip(together, apart, strict=True):
+        assert torch.allclose(left, right, rtol=1e-3, atol=1e-5)
+
+
+def test_the_shared_prefix_ends_where_prompts_differ_and_before_the_shortest_ends() -> None:
+    assert shared_prefix_length(EXAMPLES) == 4
+    assert shared_prefix_length([EXAMPLES[0], EXAMPLES[2]]) == 4
+    assert shared_prefix_length(EXAMPLES[:1]) == 0
 
 
 def test_ctrl_c_ends_the_step_writes_a_checkpoint_and_gives_the_signal_back(

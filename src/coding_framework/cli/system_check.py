@@ -7,7 +7,11 @@ simulated to make it pass.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -190,10 +194,17 @@ def _verl() -> str:
             raise MissingExtraError(package, "verl")
     from importlib.metadata import version
 
-    from coding_framework.training.rl.overrides import plugin_modules
+    from coding_framework.training.rl.names import COMMON_PLUGINS, CPU_PLUGINS
 
-    loaded = [__import__(name, fromlist=["_"]) for name in plugin_modules()]
-    return f"verl {version('verl')} on ray {version('ray')}; {len(loaded)} plug-ins registered"
+    plugins = (*CPU_PLUGINS, *COMMON_PLUGINS)
+    environment = os.environ | {"VERL_USE_EXTERNAL_MODULES": ",".join(plugins), "VERL_PLATFORM": "cpu"}
+    code = "import verl; from verl.utils.device import get_device_name; print(get_device_name())"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300
+    )
+    device = answer.stdout.strip().splitlines()[-1:]
+    _require(device == ["cpu"], f"verl did not take the CPU platform: {answer.stderr[-300:]}")
+    return f"verl {version('verl')} on ray {version('ray')} runs on the CPU with {len(plugins)} plug-ins"
 
 
 def _report() -> str:
@@ -202,7 +213,8 @@ def _report() -> str:
     from coding_framework.monitoring.run_folder import RunFolder
     from coding_framework.monitoring.run_state import MetricPoint
 
-    with tempfile.TemporaryDirectory() as folder:
+    # The working folder's logs/training.log follows the latest run: this one is not worth following.
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         run = RunFolder.create(Path(folder), "check", load_config().model_dump_json())
         run.append_metric(MetricPoint(phase="sft", step=0, values={"loss": 1.0}, elapsed_s=0.0))
         size = write_report(run).stat().st_size

@@ -48,7 +48,7 @@ _log = structlog.get_logger(__name__)
 
 __all__ = ["CUDACompiler", "CompilationResult", "CompilerSettings"]
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Part of every cache key; raised when results would be made differently from the same inputs."""
 
 
@@ -124,7 +124,7 @@ class CUDACompiler:
         if self._referee is not None and interpret.is_worth_a_second_opinion(result):
             result, raw = self._second_opinion(self._referee, source, binary, result)
         if raw is not None:
-            self._cache.put(key, result, raw.cubin)
+            self._cache.put(key, result, source, raw.cubin)
         return result
 
     def _second_opinion(

@@ -8,8 +8,9 @@ and renamed, so a file that exists is whole.
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -58,15 +59,13 @@ class PairReport(Record):
 
 
 def judge_pairs(
-    drafts: Iterable[DraftPair], judge: JudgeFunction, progress: Progress | None = None
+    drafts: Iterable[DraftPair], judge: JudgeFunction, progress: Progress | None = None, *, workers: int = 1
 ) -> PairReport:
-    """Judge every draft; keep those that pass."""
+    """Judge every draft, `workers` at a time; keep those that pass, in the order of the drafts."""
     start = time.perf_counter()
     pairs: list[SFTPair] = []
     rejected: list[RejectedDraft] = []
-    seen: set[tuple[str, str]] = set()
-    for number, draft in enumerate(drafts, start=1):
-        outcome = _judge_one(draft, judge, seen)
+    for number, outcome in enumerate(_outcomes(drafts, judge, workers), start=1):
         if isinstance(outcome, SFTPair):
             pairs.append(outcome)
         else:
@@ -77,12 +76,31 @@ def judge_pairs(
     return PairReport(pairs=tuple(pairs), rejected=tuple(rejected), seconds=time.perf_counter() - start)
 
 
-def _judge_one(draft: DraftPair, judge: JudgeFunction, seen: set[tuple[str, str]]) -> SFTPair | RejectedDraft:
+def _outcomes(
+    drafts: Iterable[DraftPair], judge: JudgeFunction, workers: int
+) -> Iterator[SFTPair | RejectedDraft]:
+    """In order, a few drafts ahead of the one being waited for."""
+    seen: set[tuple[str, str]] = set()
+    waiting: deque[Future[SFTPair | RejectedDraft]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="pairs") as threads:
+        try:
+            for draft in drafts:
+                identity = (draft.agent, Candidate(source=draft.source).digest)
+                waiting.append(threads.submit(_judge_one, draft, judge, is_new=identity not in seen))
+                seen.add(identity)
+                if len(waiting) > 2 * workers:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _judge_one(draft: DraftPair, judge: JudgeFunction, *, is_new: bool) -> SFTPair | RejectedDraft:
     candidate = Candidate(source=draft.source)
-    identity = (draft.agent, candidate.digest)
-    if identity in seen:
+    if not is_new:
         return RejectedDraft(task=draft.task.name, reason="duplicate", message=candidate.digest)
-    seen.add(identity)
     try:
         evaluation = judge(draft.task, candidate)
     except JudgeFault as fault:

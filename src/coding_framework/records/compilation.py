@@ -56,7 +56,7 @@ class CompilationResult(Record):
     kernel_names: tuple[str, ...] = ()
     """Every `__global__` function of the source, in order of definition."""
     binary_path: Path | None = None
-    """The cubin in the cache; `<same stem>.ptx` and `<same stem>.json` lie beside it."""
+    """The cubin in the cache; `.ptx`, `.cu` (the source) and `.json` lie beside it."""
     ptx: str | None = Field(default=None, repr=False)
     """The PTX text, with line info."""
     resources: tuple[KernelResources, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ def _include_folder() -> Path:
     raise RuntimeError("the CUDA headers are not installed")
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_ptx(source: str) -> str:
     include = _include_folder()
     options = [

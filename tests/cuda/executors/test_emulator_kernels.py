@@ -30,7 +30,9 @@ extern "C" __global__ void k(const float* x, float* o, int n) {
 @pytest.mark.parametrize("n", [1, 255, 1000, 70001])
 def test_a_tree_reduction_in_shared_memory(n: int) -> None:
     x, blocks = _normal(n), -(-n // 256)
-    out = run_ok(BLOCK_SUM, launch("k", blocks, 256, "x", "o", n), buffers={"x": x, "o": np.zeros(blocks, np.float32)})
+    out = run_ok(
+        BLOCK_SUM, launch("k", blocks, 256, "x", "o", n), buffers={"x": x, "o": np.zeros(blocks, np.float32)}
+    )
     padded = np.pad(x, (0, blocks * 256 - n)).reshape(blocks, 256)
     np.testing.assert_allclose(out["o"], padded.sum(1), rtol=1e-4, atol=1e-4)
 
@@ -52,7 +54,9 @@ extern "C" __global__ void k(const float* x, float* o, int rows, int cols) {
   }
 }"""
     x = _normal(37, 301)
-    out = run_ok(source, launch("k", 37, 256, "x", "o", 37, 301), buffers={"x": x, "o": np.zeros(37, np.float32)})
+    out = run_ok(
+        source, launch("k", 37, 256, "x", "o", 37, 301), buffers={"x": x, "o": np.zeros(37, np.float32)}
+    )
     np.testing.assert_allclose(out["o"], x.sum(1), rtol=1e-4, atol=1e-4)
 
 
@@ -74,7 +78,9 @@ extern "C" __global__ void k(const float* x, float* o, int rows, int cols) {
 }"""
     x = _normal(75, 130)
     out = run_ok(
-        source, launch("k", (5, 3), (32, 8), "x", "o", 75, 130), buffers={"x": x, "o": np.zeros(x.size, np.float32)}
+        source,
+        launch("k", (5, 3), (32, 8), "x", "o", 75, 130),
+        buffers={"x": x, "o": np.zeros(x.size, np.float32)},
     )
     np.testing.assert_array_equal(out["o"].reshape(130, 75), x.T)
 
@@ -113,7 +119,7 @@ extern "C" __global__ void k(const float* x, float* o, int cols) {
   __shared__ float s[128];
   int t = threadIdx.x;
   const float* row = x + blockIdx.x * cols;
-  float m = -INFINITY;
+  float m = -1e30f;
   for (int c = t; c < cols; c += 128) m = fmaxf(m, row[c]);
   s[t] = m; __syncthreads();
   for (int d = 64; d > 0; d >>= 1) { if (t < d) s[t] = fmaxf(s[t], s[t + d]); __syncthreads(); }
@@ -126,7 +132,9 @@ extern "C" __global__ void k(const float* x, float* o, int cols) {
   for (int c = t; c < cols; c += 128) o[blockIdx.x * cols + c] = expf(row[c] - m) / sum;
 }"""
     x = _normal(9, 333) * 5
-    out = run_ok(source, launch("k", 9, 128, "x", "o", 333), buffers={"x": x, "o": np.zeros(x.size, np.float32)})
+    out = run_ok(
+        source, launch("k", 9, 128, "x", "o", 333), buffers={"x": x, "o": np.zeros(x.size, np.float32)}
+    )
     e = np.exp(x.astype(float) - x.max(1, keepdims=True))
     np.testing.assert_allclose(out["o"].reshape(x.shape), e / e.sum(1, keepdims=True), rtol=1e-5, atol=1e-7)
 
@@ -179,7 +187,8 @@ extern "C" __global__ void k(const int* x, int* bins, int n) {
   __shared__ int s[16];
   if (threadIdx.x < 16) s[threadIdx.x] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&s[x[i]], 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&s[x[i]], 1);
   __syncthreads();
   if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], s[threadIdx.x]);
 }"""
@@ -391,15 +400,20 @@ extern "C" __global__ void k(const float* x, float* o, int* r) {
 
 
 def test_several_launches_pass_data_on() -> None:
-    source = BLOCK_SUM + """
+    source = (
+        BLOCK_SUM
+        + """
 extern "C" __global__ void total(const float* p, float* o, int n) {
   float s = 0.0f;
   for (int i = 0; i < n; i++) s += p[i];
   o[0] = s;
 }"""
+    )
     x = _normal(2000)
     buffers = {"x": x, "p": np.full(8, np.nan, np.float32), "o": np.zeros(1, np.float32)}
-    out = run_ok(source, launch("k", 8, 256, "x", "p", 2000), launch("total", 1, 1, "p", "o", 8), buffers=buffers)
+    out = run_ok(
+        source, launch("k", 8, 256, "x", "p", 2000), launch("total", 1, 1, "p", "o", 8), buffers=buffers
+    )
     np.testing.assert_allclose(out["o"][0], x.sum(dtype=float), rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(out["x"], x)
 
@@ -412,7 +426,9 @@ extern "C" __global__ void k(const float* x, float* o, int n) {
 }"""
     n = 300_007
     x = _normal(n)
-    out = run_ok(source, launch("k", -(-n // 192), 192, "x", "o", n), buffers={"x": x, "o": np.zeros(n, np.float32)})
+    out = run_ok(
+        source, launch("k", -(-n // 192), 192, "x", "o", n), buffers={"x": x, "o": np.zeros(n, np.float32)}
+    )
     expected = x.copy()
     for step in range(3):
         more = (np.arange(n) & 3) > step
@@ -425,5 +441,7 @@ def test_float_and_wide_parameters_take_integers() -> None:
 extern "C" __global__ void k(float* o, float a, double b, long long c, short d) {
   o[threadIdx.x] = a + (float)b + (float)c + d;
 }"""
-    out = run_ok(source, launch("k", 1, 32, "o", 2, 3, 5_000_000_000, -4), buffers={"o": np.zeros(32, np.float32)})
+    out = run_ok(
+        source, launch("k", 1, 32, "o", 2, 3, 5_000_000_000, -4), buffers={"o": np.zeros(32, np.float32)}
+    )
     np.testing.assert_allclose(out["o"], 5_000_000_001.0)

@@ -49,7 +49,7 @@ def cache(tmp_path: Path) -> CompilationCache:
 def test_what_was_put_is_found_again(cache: CompilationCache) -> None:
     assert cache.get("abc") is None
     stored = success(cache, "abc")
-    cache.put("abc", stored, b"binary")
+    cache.put("abc", stored, "source", b"binary")
     found = cache.get("abc")
     assert found == stored.model_copy(update={"from_cache": True})
     assert found is not None
@@ -61,12 +61,12 @@ def test_what_was_put_is_found_again(cache: CompilationCache) -> None:
 
 def test_the_json_beside_the_binary_is_the_record_itself(cache: CompilationCache) -> None:
     stored = success(cache, "abc")
-    cache.put("abc", stored, b"binary")
+    cache.put("abc", stored, "source", b"binary")
     assert CompilationResult.model_validate_json(cache.path("abc", "json").read_text()) == stored
 
 
 def test_failures_are_kept_too(cache: CompilationCache) -> None:
-    cache.put("bad", FAILURE, b"")
+    cache.put("bad", FAILURE, "source", b"")
     found = cache.get("bad")
     assert found is not None
     assert not found.success
@@ -76,19 +76,19 @@ def test_failures_are_kept_too(cache: CompilationCache) -> None:
 @pytest.mark.parametrize("suffix", ["cubin", "ptx", "json", "sum"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "empty"])
 def test_a_torn_entry_is_ignored_and_rebuilt(cache: CompilationCache, suffix: str, damage: str) -> None:
-    cache.put("abc", success(cache, "abc"), b"binary")
+    cache.put("abc", success(cache, "abc"), "source", b"binary")
     path = cache.path("abc", suffix)
     if damage == "missing":
         path.unlink()
     else:
         path.write_bytes(path.read_bytes()[:2] if damage == "cut" else b"")
     assert cache.get("abc") is None
-    cache.put("abc", success(cache, "abc"), b"binary")
+    cache.put("abc", success(cache, "abc"), "source", b"binary")
     assert cache.get("abc") is not None
 
 
 def test_a_moved_folder_still_answers_with_its_own_paths(cache: CompilationCache, tmp_path: Path) -> None:
-    cache.put("abc", success(cache, "abc"), b"binary")
+    cache.put("abc", success(cache, "abc"), "source", b"binary")
     cache.folder.rename(tmp_path / "moved")
     found = CompilationCache(tmp_path / "moved", limit_bytes=LIMIT).get("abc")
     assert found is not None
@@ -100,8 +100,8 @@ def test_the_entries_unread_for_longest_go_first(tmp_path: Path) -> None:
     old = time.time() - 1000
     for number in range(6):
         key = f"{number}0key"
-        cache.put(key, success(cache, key), bytes(9_000))
-        for suffix in ("cubin", "ptx", "json", "sum"):
+        cache.put(key, success(cache, key), "source", bytes(9_000))
+        for suffix in ("cubin", "ptx", "cu", "json", "sum"):
             path = cache.path(key, suffix)
             if path.exists():
                 os.utime(path, (old + number, old + number))
@@ -117,7 +117,7 @@ def test_the_entries_unread_for_longest_go_first(tmp_path: Path) -> None:
 def test_fresh_entries_are_never_evicted(tmp_path: Path) -> None:
     cache = CompilationCache(tmp_path, limit_bytes=10)
     for key in ("aakey", "bbkey"):
-        cache.put(key, success(cache, key), bytes(1000))
+        cache.put(key, success(cache, key), "source", bytes(1000))
     assert cache.get("aakey") is not None
     assert cache.stats.evicted == 0
 
@@ -128,7 +128,7 @@ def test_forgotten_temporary_files_are_swept(cache: CompilationCache) -> None:
     forgotten.write_bytes(b"1")
     recent.write_bytes(b"1")
     os.utime(forgotten, (0, 0))
-    cache.put("abd", FAILURE, b"")
+    cache.put("abd", FAILURE, "source", b"")
     assert not forgotten.exists()
     assert recent.exists()
 
@@ -137,7 +137,7 @@ def test_a_folder_that_cannot_be_written_is_our_fault_and_says_what_to_do(tmp_pa
     (tmp_path / "file").write_text("")
     cache = CompilationCache(tmp_path / "file" / "compile", limit_bytes=LIMIT)
     with pytest.raises(StorageError, match="CODING_FRAMEWORK_CACHE"):
-        cache.put("abc", FAILURE, b"")
+        cache.put("abc", FAILURE, "source", b"")
 
 
 def test_a_full_disk_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_full_disk_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(cache_module.os, "replace", full)
     cache = CompilationCache(tmp_path, limit_bytes=LIMIT)
     with pytest.raises(StorageError, match="No space left on device"):
-        cache.put("abc", FAILURE, b"")
+        cache.put("abc", FAILURE, "source", b"")
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
@@ -168,7 +168,7 @@ WRITER = (
     "from test_compile_cache import success, LIMIT; "
     "from coding_framework.cuda.toolchain.cache import CompilationCache; "
     "cache = CompilationCache(Path(sys.argv[1]), limit_bytes=LIMIT); print('ready', flush=True)\n"
-    "for n in range(int(sys.argv[3])): cache.put('abc', success(cache, 'abc', 'ptx' * 1000), bytes(100000))"
+    "for n in range(int(sys.argv[3])): cache.put('abc', success(cache, 'abc', 'ptx' * 1000), 'source', bytes(100000))"
 )
 
 
@@ -198,7 +198,7 @@ def test_a_killed_writer_leaves_a_whole_entry_or_none(tmp_path: Path) -> None:
         writer.wait()
         found = cache.get("abc")
         assert found is None or (found.ptx == "ptx" * 1000 and found.binary_path is not None)
-    cache.put("abc", success(cache, "abc"), b"binary")
+    cache.put("abc", success(cache, "abc"), "source", b"binary")
     assert cache.get("abc") is not None
 
 

@@ -16,8 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from coding_framework.agents.models.answer_rows import AnswerRow, Sampled, row_seeds, uniforms_of
 from coding_framework.agents.models.kv_rows import KeyValueRows, register_attention
 from coding_framework.agents.models.sampling import choose_tokens
 from coding_framework.errors import UserError
@@ -25,39 +26,7 @@ from coding_framework.errors import UserError
 if TYPE_CHECKING:
     import torch
 
-
-class Sampled(NamedTuple):
-    """One answer."""
-
-    token_ids: tuple[int, ...]
-    """Includes the stop token when there was one."""
-    log_probs: tuple[float, ...]
-    finish_reason: Literal["stop", "length"]
-
-
-class _Row:
-    """One answer while it is being written."""
-
-    def __init__(self, index: int, prompt_length: int, limit: int, uniforms: list[float]) -> None:
-        self.index = index
-        self.prompt_length = prompt_length
-        self.limit = limit
-        self.uniforms = uniforms
-        self.token_ids: list[int] = []
-        self.log_probs: list[float] = []
-        self.finish_reason: Literal["stop", "length"] = "length"
-
-    def add(self, token: int, log_prob: float, stop_token_ids: frozenset[int]) -> bool:
-        """Append one token; True when the row is done."""
-        self.token_ids.append(token)
-        self.log_probs.append(log_prob)
-        if token in stop_token_ids:
-            self.finish_reason = "stop"
-            return True
-        return len(self.token_ids) >= self.limit
-
-    def sampled(self) -> Sampled:
-        return Sampled(tuple(self.token_ids), tuple(self.log_probs), self.finish_reason)
+__all__ = ["BatchedGenerator", "Sampled"]
 
 
 class BatchedGenerator:
@@ -113,9 +82,9 @@ class BatchedGenerator:
         prompts: Sequence[Sequence[int]],
         max_new_tokens: int | Sequence[int],
         seed: int | Sequence[int] | None,
-    ) -> list[_Row]:
+    ) -> list[AnswerRow]:
         limits = [max_new_tokens] * len(prompts) if isinstance(max_new_tokens, int) else list(max_new_tokens)
-        seeds = _row_seeds(seed, len(prompts))
+        seeds = row_seeds(seed, len(prompts))
         rows = []
         for index, (prompt, limit, row_seed) in enumerate(zip(prompts, limits, seeds, strict=True)):
             room = self.context_limit - len(prompt)
@@ -124,11 +93,13 @@ class BatchedGenerator:
                     f"prompt {index} has {len(prompt)} tokens and may have {limit} more: the model holds "
                     f"{self.context_limit} in all, and both must be at least one"
                 )
-            rows.append(_Row(index, len(prompt), min(limit, room), _uniforms(row_seed, min(limit, room))))
+            rows.append(
+                AnswerRow(index, len(prompt), min(limit, room), uniforms_of(row_seed, min(limit, room)))
+            )
         return rows
 
     def _prefill(
-        self, prompts: Sequence[Sequence[int]], rows: Sequence[_Row]
+        self, prompts: Sequence[Sequence[int]], rows: Sequence[AnswerRow]
     ) -> tuple[KeyValueRows, torch.Tensor]:
         """Compute every different prompt once, each on top of what it shares with the one before.
 
@@ -163,7 +134,7 @@ class BatchedGenerator:
 
     def _decode(
         self,
-        active: list[_Row],
+        active: list[AnswerRow],
         memory: KeyValueRows,
         logits: torch.Tensor,
         stops: frozenset[int],
@@ -189,7 +160,7 @@ class BatchedGenerator:
             logits = self._forward(tokens, positions, memory, visible)
 
     def _sample(
-        self, active: Sequence[_Row], logits: torch.Tensor, settings: tuple[float, float, int]
+        self, active: Sequence[AnswerRow], logits: torch.Tensor, settings: tuple[float, float, int]
     ) -> list[tuple[int, float]]:
         import torch
 
@@ -238,7 +209,7 @@ class BatchedGenerator:
         )
         return blocked.triu_(diagonal=past + 1)[None, None]
 
-    def _padding_mask(self, active: Sequence[_Row], memory: KeyValueRows) -> torch.Tensor | None:
+    def _padding_mask(self, active: Sequence[AnswerRow], memory: KeyValueRows) -> torch.Tensor | None:
         """Hides the columns before each prompt; None when all prompts are equally long."""
         import torch
 
@@ -259,22 +230,6 @@ class BatchedGenerator:
             yield
         finally:
             self.model.set_attn_implementation(before)
-
-
-def _row_seeds(seed: int | Sequence[int] | None, rows: int) -> list[tuple[int, ...] | None]:
-    if seed is None:
-        return [None] * rows
-    if isinstance(seed, int):
-        return [(seed, row) for row in range(rows)]
-    return [(one,) for one in seed]
-
-
-def _uniforms(seed: tuple[int, ...] | None, count: int) -> list[float]:
-    """The row's random numbers, all at once; independent of every other row."""
-    import numpy as np
-
-    entropy = None if seed is None else [part % 2**64 for part in seed]
-    return [float(number) for number in np.random.default_rng(entropy).random(count)]
 
 
 def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:

@@ -14,6 +14,8 @@ from coding_framework.errors import MissingExtraError, ModelNotFoundError
 
 def require_transformers() -> None:
     """Raise `MissingExtraError` unless torch and transformers can be imported."""
+    # Read when torch loads: threads that spin while they wait starve the judge beside them (7x).
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     for package in ("torch", "transformers"):
         try:
             __import__(package)

@@ -1,7 +1,7 @@
 """Compilations on disk, addressed by everything that went into them.
 
-An entry is `<key>.cubin`, `<key>.ptx`, `<key>.json` (the `CompilationResult`) and `<key>.sum`, the
-digests of the other three. Every file is written beside its place and renamed, the sum last: an entry
+An entry is `<key>.cubin`, `<key>.ptx`, `<key>.cu` (the source), `<key>.json` (the
+`CompilationResult`) and `<key>.sum`, the digests of the others. Every file is written beside its place and renamed, the sum last: an entry
 without a matching sum does not exist, so a killed writer, a full disk or two writers at once cannot
 make a wrong one. Reading an entry renews it; when the folder outgrows its limit, those unread for
 longest go first. The processes of one machine may share a folder.
@@ -23,7 +23,7 @@ from coding_framework.errors import StorageError
 from coding_framework.records.base import Record
 from coding_framework.records.compilation import CompilationResult
 
-_SUFFIXES = ("cubin", "ptx", "json")
+_SUFFIXES = ("cubin", "ptx", "cu", "json")
 _SAFE_AGE_S = 60.0
 """Entries used this recently are never evicted: someone may be about to load the binary."""
 _STALE_TEMPORARY_S = 3600.0
@@ -81,9 +81,9 @@ class CompilationCache:
         binary = self.path(key, "cubin") if stored.success else None
         return stored.model_copy(update={"from_cache": True, "binary_path": binary})
 
-    def put(self, key: str, result: CompilationResult, cubin: bytes) -> None:
+    def put(self, key: str, result: CompilationResult, source: str, cubin: bytes) -> None:
         """Store a result whose `binary_path` is this key's; raises `StorageError`."""
-        contents = {"json": result.model_dump_json().encode()}
+        contents = {"json": result.model_dump_json().encode(), "cu": source.encode()}
         if result.success:
             contents |= {"cubin": cubin, "ptx": (result.ptx or "").encode()}
         digests = [_digest_of(contents[suffix]) if suffix in contents else "-" for suffix in _SUFFIXES]

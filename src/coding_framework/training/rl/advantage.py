@@ -7,9 +7,10 @@ trajectories of its group that are active at the same turn. This keeps the polic
 - whether a trajectory is active at turn t was decided before the action at t, so the set of rows
   that are compared does not depend on the action that is being judged.
 
-A row without another active trajectory has no baseline and gets advantage 0. Dividing by the group's
-standard deviation (GRPO) rescales a group as a whole and is optional; it is the one step that is not
-exactly unbiased.
+A row without another active trajectory has nothing to be compared with and gets advantage 0. That it
+stands alone was decided before its action too, so this slows the learning of rare late turns and
+pushes no action the wrong way. Dividing by the group's standard deviation (GRPO) rescales a group as
+a whole and is optional; it is the one step that is not exactly unbiased.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ the loss and never in a baseline.
 
 from __future__ import annotations
 
-import asyncio
 from functools import cache
 from typing import Any
 from uuid import uuid4
@@ -16,10 +15,11 @@ from uuid import uuid4
 import torch
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, register
 
-from coding_framework.training.rl.prompt_tokens import prompt_token_ids
+from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, turn_samples
 from coding_framework.training.rl.names import AGENT_NAME, ROLLOUT_NAME
+from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 
@@ -73,7 +73,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         limit = int(self.rollout_config.prompt_length)
 
         async def generate(request: GenerationRequest) -> Generation:
-            prompt = await asyncio.to_thread(prompt_token_ids, self.tokenizer, request.messages, limit)
+            prompt = cut_middle(prompt_token_ids(self.tokenizer, request.messages), limit)
             output = await self.server_manager.generate(
                 request_id=episode_id,
                 prompt_ids=prompt,

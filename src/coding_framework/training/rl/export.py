@@ -7,11 +7,14 @@ of the checkpoint. Not supported here: checkpoints in several shards (training o
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from pathlib import Path
 from typing import Any
 
+from coding_framework.agents.models.loading import load_causal_model, load_tokenizer, quiet_transformers
 from coding_framework.errors import NotAvailableError, TrainingError
+from coding_framework.monitoring.storage import storage_errors
 from coding_framework.training.rl.rollout_weights import RolloutWeights
 
 _LATEST = "latest_checkpointed_iteration.txt"
@@ -29,20 +32,23 @@ def latest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
     return step, folder
 
 
-def export_model(checkpoint: Path, start_model: Path, target: Path) -> None:
-    """The start model with the checkpoint's weights, as `target`."""
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+def export_model(checkpoint: Path, start_model: Path, target: Path, *, dtype: str = "float32") -> None:
+    """The start model with the checkpoint's weights, as `target`.
 
-    model = AutoModelForCausalLM.from_pretrained(start_model, dtype="auto")
+    The sum is formed in float32: small changes would vanish in the rounding of a bfloat16 base.
+    """
+    import torch
+
+    model = load_causal_model(start_model, dtype="float32")
     with torch.no_grad():
         _apply(RolloutWeights(model), checkpoint / "actor")
     beside = target.with_name(f".{target.name}.partial")
-    shutil.rmtree(beside, ignore_errors=True)
-    model.save_pretrained(beside)
-    AutoTokenizer.from_pretrained(start_model).save_pretrained(beside)
-    shutil.rmtree(target, ignore_errors=True)
-    beside.rename(target)
+    with storage_errors(target), quiet_transformers():
+        shutil.rmtree(beside, ignore_errors=True)
+        model.to(getattr(torch, dtype)).save_pretrained(beside)
+        load_tokenizer(start_model).save_pretrained(beside)
+        shutil.rmtree(target, ignore_errors=True)
+        beside.rename(target)
 
 
 def _apply(weights: RolloutWeights, actor: Path) -> None:
@@ -66,6 +72,8 @@ def _load_state(actor: Path) -> dict[str, Any]:
             f"{actor} is split over {len(shards)} GPUs: join it with  python -m verl.model_merger merge "
             f"--backend fsdp --local_dir {actor} --target_dir DIR"
         )
+    # A warning about process groups that only matters to torch.compile.
+    logging.getLogger("torch.distributed.device_mesh").setLevel(logging.ERROR)
     # Our own file, from our own process: it holds DTensors, which the restricted loader refuses.
     state = torch.load(shards[0], map_location="cpu", weights_only=False)
     return {name: getattr(tensor, "_local_tensor", tensor) for name, tensor in state.items()}

@@ -1,4 +1,4 @@
-"""From our config to verl's: hydra overrides and the environment of its processes.
+"""From our config to verl's, as hydra overrides.
 
 Choices worth knowing, all for the sake of few rows and little time:
 
@@ -10,59 +10,16 @@ Choices worth knowing, all for the sake of few rows and little time:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.training.rl.names import (
-    ADVANTAGE_NAME,
-    COMMON_PLUGINS,
-    CPU_PLUGINS,
-    ROLLOUT_NAME,
-    TRAINER_NAME,
-    WORKER_SETTINGS_ENV,
-)
+from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
+from coding_framework.training.rl.paths import RLPaths
 
 Value = str | int | float | bool
 _OBJECT_STORE_BYTES = 400_000_000
 _RAY_CPU_SLOTS = 8
 """Logical: verl's helper actors each ask for one and mostly wait."""
-
-
-@dataclass(frozen=True)
-class RLPaths:
-    """Files of one RL phase."""
-
-    run_dir: Path
-    model_path: Path
-    ray_temp_dir: Path
-
-    @property
-    def rl_dir(self) -> Path:
-        return self.run_dir / "rl"
-
-    @property
-    def prompts(self) -> Path:
-        return self.rl_dir / "prompts.parquet"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.run_dir / "checkpoints" / "rl"
-
-    @property
-    def exported_model(self) -> Path:
-        return self.run_dir / "models" / "rl"
-
-    @property
-    def log(self) -> Path:
-        return self.run_dir / "logs" / "verl.log"
-
-    @property
-    def step_metrics(self) -> Path:
-        """Written by verl's file logger, which empties it at every start."""
-        return self.rl_dir / "verl_metrics.jsonl"
 
 
 def build_overrides(config: FrameworkConfig, paths: RLPaths, *, rollout: str = ROLLOUT_NAME) -> list[str]:
@@ -76,45 +33,7 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths, *, rollout: str = R
         **_trainer(config, paths),
         **_processes(config, paths),
     }
-    return [f"{name}={_literal(value)}" for name, value in settings.items()]
-
-
-def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: Path) -> dict[str, str]:
-    """The environment of verl's processes; Ray hands it on to all of its workers."""
-    on_cpu = config.rl.num_gpus == 0
-    package_root = Path(__file__).resolve().parents[3]
-    inherited = os.environ.get("PYTHONPATH", "")
-    added = {
-        "VERL_USE_EXTERNAL_MODULES": ",".join((*CPU_PLUGINS, *COMMON_PLUGINS) if on_cpu else COMMON_PLUGINS),
-        "VERL_USE_EXTERNAL_PLUGINS": "none",
-        "VERL_FILE_LOGGER_PATH": str(paths.step_metrics),
-        WORKER_SETTINGS_ENV: str(worker_settings),
-        "PYTHONPATH": os.pathsep.join(part for part in (str(package_root), inherited) if part),
-        "PYTHONUNBUFFERED": "1",
-        "HF_HUB_OFFLINE": "1",
-        "TOKENIZERS_PARALLELISM": "false",
-        "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_DEDUP_LOGS": "0",
-        "HYDRA_FULL_ERROR": "1",
-    }
-    if on_cpu:
-        added |= {"VERL_PLATFORM": "cpu", **_cpu_threads()}
-    # An empty list of devices makes Ray refuse the logical GPU slots.
-    hidden = {"CUDA_VISIBLE_DEVICES"} if on_cpu else set()
-    return {name: value for name, value in os.environ.items() if name not in hidden} | added
-
-
-def _cpu_threads() -> dict[str, str]:
-    """Sampling and updating alternate, so each may use every core; waiting threads must not spin.
-
-    The instruction-set limit avoids an illegal instruction in oneDNN's bfloat16 kernels on some CPUs.
-    """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(cores)),
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "ONEDNN_MAX_CPU_ISA": os.environ.get("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16"),
-    }
+    return [f"{name}={value}" for name, value in settings.items()]
 
 
 def _algorithm(config: FrameworkConfig) -> Mapping[str, Value]:
@@ -159,6 +78,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
     rl = config.rl
     row_tokens = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
     short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
+    precision = f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
     actor = "actor_rollout_ref.actor"
     return {
         f"{actor}.strategy": "fsdp2",
@@ -177,7 +97,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.data_loader_seed": config.run.seed,
         f"{actor}.fsdp_config.model_dtype": "fp32",
         f"{actor}.fsdp_config.dtype": config.model.dtype,
-        f"+{actor}.fsdp_config.mixed_precision": f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}",
+        f"+{actor}.fsdp_config.mixed_precision": precision,
     }
 
 
@@ -234,7 +154,3 @@ def _processes(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         "+ray_kwargs.ray_init.object_store_memory": _OBJECT_STORE_BYTES,
         "+ray_kwargs.ray_init._temp_dir": str(paths.ray_temp_dir),
     }
-
-
-def _literal(value: Value) -> str:
-    return str(value)

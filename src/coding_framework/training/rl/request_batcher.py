@@ -23,7 +23,9 @@ ResultT = TypeVar("ResultT")
 class _Waiting(Generic[RequestT, ResultT]):
     request: RequestT
     cohort: int
-    result: asyncio.Future[ResultT] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    result: asyncio.Future[ResultT] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
 
 
 class RequestBatcher(Generic[RequestT, ResultT]):

@@ -31,7 +31,9 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
 
     async def launch_servers(self) -> None:
         if self.world_size != 1:
-            raise TrainingError(f"rollout {ROLLOUT_NAME} serves one model per worker: set tensor parallelism to 1")
+            raise TrainingError(
+                f"rollout {ROLLOUT_NAME} serves one model per worker: set tensor parallelism to 1"
+            )
         settings = ServerSettings(
             model_path=str(self.model_config.path),
             device=get_device_name(),
@@ -40,7 +42,9 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
             response_length=int(self.config.response_length),
         )
         name = server_name(self.replica_rank)
-        actor = ray.remote(GenerationServer).options(name=name, num_cpus=0, max_concurrency=self.max_concurrency)
+        actor = ray.remote(GenerationServer).options(
+            name=name, num_cpus=0, max_concurrency=self.max_concurrency
+        )
         server = actor.remote(settings)
         self.servers, self._server_handle, self._server_address = [server], server, name
 

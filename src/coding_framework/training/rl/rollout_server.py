@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coding_framework.training.rl.request_batcher import RequestBatcher
@@ -66,18 +67,16 @@ class GenerationServer:
     """One model, one lock: sampling and weight changes never overlap."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
         from verl.workers.rollout.replica import TokenOutput
 
         from coding_framework.agents.models.batched_generator import BatchedGenerator
+        from coding_framework.agents.models.loading import load_causal_model, load_tokenizer
 
-        dtype = getattr(torch, settings.dtype)
-        model = AutoModelForCausalLM.from_pretrained(settings.model_path, dtype=dtype)
-        tokenizer = AutoTokenizer.from_pretrained(settings.model_path)
+        path = Path(settings.model_path)
+        model = load_causal_model(path, dtype=settings.dtype, device=settings.device)
         self._settings = settings
         self._answer = TokenOutput
-        self._generator = BatchedGenerator(model, tokenizer, settings.device)
+        self._generator = BatchedGenerator(model, load_tokenizer(path), settings.device)
         self._weights = RolloutWeights(model)
         self._batcher: RequestBatcher[SamplingRequest, TokenOutput] = RequestBatcher(self._sample)
         self._lock = asyncio.Lock()

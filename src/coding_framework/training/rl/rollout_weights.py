@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import torch
 
 NamedTensors = Iterable[tuple[str, "torch.Tensor"]]
-_ADAPTER_NAME = re.compile(r"^(?:base_model\.model\.)?(?P<layer>.+)\.lora_(?P<part>[AB])(?:\.default)?\.weight$")
+_ADAPTER_NAME = re.compile(
+    r"^(?:base_model\.model\.)?(?P<layer>.+)\.lora_(?P<part>[AB])(?:\.default)?\.weight$"
+)
 
 
 class RolloutWeights:

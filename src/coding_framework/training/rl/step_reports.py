@@ -52,7 +52,9 @@ def parse_verl_line(line: bytes) -> tuple[int, dict[str, float]]:
     """Step and the numbers that we report, under our names."""
     record = json.loads(line)
     data = record["data"]
-    values = {ours: float(data[theirs]) for theirs, ours in _FROM_VERL.items() if data.get(theirs) is not None}
+    values = {
+        ours: float(data[theirs]) for theirs, ours in _FROM_VERL.items() if data.get(theirs) is not None
+    }
     return int(record["step"]), values
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import transfer_queue as tq
+import transfer_queue as tq  # type: ignore[import-untyped]
 from omegaconf import open_dict
 from verl.trainer.ppo.core_algos import register_adv_est
 from verl.trainer.ppo.v1.trainer_base import register_trainer
@@ -28,6 +28,9 @@ from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
 from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
 from coding_framework.training.rl.worker_settings import WorkerSettings
+
+_POLL_S = 0.2
+"""How often the trainer looks whether all episodes of a step are in; verl's own is two seconds."""
 
 
 @register_adv_est(ADVANTAGE_NAME)  # type: ignore[untyped-decorator]
@@ -48,15 +51,18 @@ def turn_grpo(
     return spread, spread
 
 
-@register_trainer(TRAINER_NAME)  # type: ignore[untyped-decorator]
+@register_trainer(TRAINER_NAME)
 class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
     """verl's synchronous trainer over rows that are turns."""
+
+    total_training_steps: int
 
     def __init__(self, config: Any) -> None:
         # The mode chose this class; from here on verl's own branches must see a synchronous trainer.
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"
         super().__init__(config)
+        self.replay_buffer.poll_interval = _POLL_S
         self._settings = WorkerSettings.from_environment()
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
@@ -78,7 +84,7 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         used = self._rows_with_signal(batch)
         metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
-        metrics["training/rows_used"] = len(used)
+        metrics["training/rows_used"] = sum(not batch.tags[row].get("is_padding", False) for row in used)
         if used:
             part = _select(batch, used)
             group_size = int(self.config.actor_rollout_ref.rollout.n)

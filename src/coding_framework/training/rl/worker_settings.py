@@ -53,5 +53,7 @@ class WorkerSettings(Record):
     def from_environment(cls) -> WorkerSettings:
         path = os.environ.get(WORKER_SETTINGS_ENV)
         if path is None:
-            raise TrainingError(f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only")
+            raise TrainingError(
+                f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only"
+            )
         return cls.model_validate_json(Path(path).read_bytes())

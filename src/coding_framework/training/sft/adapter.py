@@ -7,6 +7,8 @@ adapter itself is always float32.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from coding_framework.agents.models.loading import (
 )
 from coding_framework.config import SFTConfig
 from coding_framework.errors import MissingExtraError, NotAvailableError
+from coding_framework.training.sft.attention import register_attention
 
 
 def load_trainable(model_path: Path, config: SFTConfig) -> Any:
@@ -35,7 +38,26 @@ def load_trainable(model_path: Path, config: SFTConfig) -> Any:
         lora_dropout=config.lora_dropout,
     )
     base = _load_packed(model_path) if use_4bit(config) else _load_whole(model_path)
+    base.set_attn_implementation(register_attention())
     return get_peft_model(base, lora)
+
+
+@contextmanager
+def mixed_precision(model: Any) -> Iterator[None]:
+    """Multiply the adapter's matrices in the format of the frozen ones.
+
+    Otherwise every layer's input would be widened to float32 for them and the result narrowed
+    again: a tenth of a step. The adapter's own weights and gradients stay float32.
+    """
+    import torch
+    from peft.helpers import disable_input_dtype_casting
+
+    device = next(model.parameters()).device.type
+    if compute_dtype(device) == "float32":
+        yield
+        return
+    with torch.autocast(device, torch.bfloat16), disable_input_dtype_casting(model):
+        yield
 
 
 def training_device() -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from coding_framework.agents.models.loading import load_tokenizer, require_transformers
 from coding_framework.config import SFTConfig
 from coding_framework.errors import TrainingError, TrainingInterrupted
-from coding_framework.training.sft.adapter import load_trainable
+from coding_framework.training.sft.adapter import load_trainable, mixed_precision
 from coding_framework.training.sft.checkpoint import (
     TrainerState,
     checkpoints_in,
@@ -157,7 +157,8 @@ class _Run:
         tokens = sum(len(example.answer_ids) for batch in batches for example in batch)
         total = 0.0
         for batch in batches:
-            loss = answer_loss(self.model, batch, self.padding_id) / tokens
+            with mixed_precision(self.model):
+                loss = answer_loss(self.model, batch, self.padding_id) / tokens
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.item()
         return total, tokens

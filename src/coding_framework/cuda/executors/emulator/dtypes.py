@@ -14,6 +14,7 @@ Value = Any
 """A NumPy scalar or an array that broadcasts to the lanes; NumPy's own types do not say "either"."""
 
 Array = npt.NDArray[Any]
+"""An array of lanes, addresses or tags, where a scalar cannot be."""
 
 STORAGE = {
     "pred": "bool",

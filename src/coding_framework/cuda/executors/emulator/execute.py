@@ -47,7 +47,8 @@ def execute(request: ExecutionRequest) -> ExecutionOutcome:
     try:
         with np.errstate(all="ignore"):
             for launch in request.launches:
-                counters.append(_run_launch(program, launch, memory, budget, request.detect_races))
+                # One by one: the counts of launches before a fault are kept.
+                counters.append(_run_launch(program, launch, memory, budget, request.detect_races))  # noqa: PERF401
     except KernelFault as fault_raised:
         found = fault_raised.fault
     except UnsupportedPtx as unsupported:
@@ -113,6 +114,8 @@ def _run_chunk(
         else kernel.static_shared_bytes
     )
     tracker = SharedRaces(geometry.num_blocks, shared_bytes, kernel.shared_granule) if detect_races else None
+    if races is not None and tracker is not None:
+        races.begin_chunk(tracker)
     machine = Machine(
         parameters,
         GlobalSpace(memory, counters, races),

@@ -49,8 +49,8 @@ def check_launch(launch: ResolvedLaunch, kernel: Kernel) -> None:
 def _check_shared(launch: ResolvedLaunch, kernel: Kernel) -> None:
     if kernel.static_shared_bytes > MAX_STATIC_SHARED:
         raise _refuse(
-            f"`{launch.kernel}` declares {kernel.static_shared_bytes} bytes of static shared memory; the limit "
-            f"is {MAX_STATIC_SHARED} (use dynamic shared memory for more, up to {MAX_SHARED})"
+            f"`{launch.kernel}` declares {kernel.static_shared_bytes} bytes of static shared memory; the "
+            f"limit is {MAX_STATIC_SHARED} (use dynamic shared memory for more, up to {MAX_SHARED})"
         )
     if launch.shared_bytes < 0:
         raise _refuse(f"`{launch.kernel}`: negative dynamic shared memory ({launch.shared_bytes} bytes)")
@@ -108,8 +108,8 @@ def _encode(
     if isinstance(argument, BufferArgument):
         if size != 8 or parameter.type == "f64":
             raise _refuse(
-                f"{place} is a {_describe(parameter)} but the launch passes the buffer `{argument.name}`; the "
-                f"parameters are {describe_parameters(kernel)}"
+                f"{place} is a {_describe(parameter)} but the launch passes the buffer `{argument.name}`; "
+                f"the parameters are {describe_parameters(kernel)}"
             )
         if argument.name not in memory.by_name:
             raise _refuse(f"{place} names the buffer `{argument.name}`, which does not exist")

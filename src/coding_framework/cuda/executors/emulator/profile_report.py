@@ -59,7 +59,7 @@ def describe(
     if report.limiter == "shared memory":
         return (
             f"Bound by shared memory: {report.bank_conflicts_per_access:.2f} extra passes per access over "
-            f"{sum(c.shared_accesses for c in counters)} accesses; pad the rows of the tile by one element or "
+            f"{sum(c.shared_accesses for c in counters)} accesses; pad the tile's rows by one element or "
             "keep more values in registers."
         )
     if report.limiter == "compute":
@@ -83,7 +83,7 @@ def _memory(report: ProfileReport, counters: Sequence[LaunchCounters]) -> str:
         return f"Bound by memory traffic: {shown}; let neighbouring threads touch neighbouring addresses."
     if unique and sectors > 2 * unique:
         return (
-            f"Bound by memory traffic: each sector is moved {sectors / unique:.1f} times over {sectors} sectors; "
+            f"Bound by memory traffic: each sector is moved {sectors / unique:.1f} times, {sectors} in all; "
             "reuse data through shared memory or registers."
         )
     return f"Bound by memory traffic: {shown}; access is near ideal, so move fewer bytes or fuse kernels."

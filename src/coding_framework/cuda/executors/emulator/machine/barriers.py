@@ -72,7 +72,7 @@ class BarrierUnit:
         assert group.barrier is not None
         return int(np.max(group.barrier[0]))
 
-    def _complete(self, number: int, groups: list[Group], living: Array) -> Array:
+    def _complete(self, number: int, groups: list[Group], living: Array) -> Value:
         come = self._count(groups)
         rows = (come == living) & (come > 0)
         counts = [int(np.max(g.barrier[1])) for g in groups if g.barrier and g.barrier[1] is not None]
@@ -99,14 +99,14 @@ class BarrierUnit:
             stay = ~here & group.lanes.full_mask
             if stay.any():
                 rest = group.part(group.pc, Lanes(group.lanes.base, stay))
-                rest.barrier, rest.line = group.barrier, group.line
+                rest.barrier, rest.line, rest.pending = group.barrier, group.line, group.pending
                 self.waiting.append((rest, result))
                 passing = here & group.lanes.full_mask
                 if not passing.any():
                     continue
                 pending = group.pending
                 group = group.part(group.pc, Lanes(group.lanes.base, passing))
-                group.pending, rest.pending = pending, pending
+                group.pending = pending
             if result is not None and totals is not None:
                 group.registers[result] = _per_lane(totals, group)
             group.barrier = None

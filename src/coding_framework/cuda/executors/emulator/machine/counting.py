@@ -27,7 +27,7 @@ def count_sectors(lanes: Lanes, address: Value) -> int:
 
 def _total(changes: Array, lanes: Lanes) -> int:
     """One sector a warp, and one more at every change; rows that stand for many count as often."""
-    repeat = lanes.base.shape[0] // changes.shape[0]
+    repeat = lanes.base.shape[0] // int(changes.shape[0])
     if lanes.active_warps is None:
         return lanes.num_warps + int(np.count_nonzero(changes)) * repeat
     each = np.count_nonzero(changes, axis=-1)
@@ -45,7 +45,7 @@ def count_passes(lanes: Lanes, address: Value, num_bytes: int) -> tuple[int, int
     if address.ndim == 0 or address.shape[1] == 1:
         return lanes.num_warps, lanes.num_warps
     rows = lanes.warp_rows(address)
-    repeat = lanes.base.shape[0] // rows.shape[0]
+    repeat = lanes.base.shape[0] // int(rows.shape[0])
     keep = None
     if lanes.active_warps is not None:
         keep = np.broadcast_to(lanes.active_warps, rows.shape[:2]).reshape(-1)
@@ -62,7 +62,7 @@ def _bank_passes(words: Array, num_bytes: int) -> int:
         words = wide.reshape(words.shape[0], -1)
     spread = words.max(axis=1) - words.min(axis=1)
     if (spread < BANKS).all():
-        return words.shape[0]
+        return int(words.shape[0])
     ordered = np.sort(words, axis=1)
     fresh = np.ones(ordered.shape, dtype=np.bool_)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]

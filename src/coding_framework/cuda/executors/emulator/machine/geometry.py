@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from coding_framework.cuda.executors.base import Triple
-from coding_framework.cuda.executors.emulator.dtypes import Array
+from coding_framework.cuda.executors.emulator.dtypes import Value
 
 WARP = 32
 
@@ -29,19 +29,19 @@ class Geometry:
     def warps_per_block(self) -> int:
         return -(-self.num_threads // WARP)
 
-    def block_coordinates(self, block: Array) -> tuple[Array, Array, Array]:
+    def block_coordinates(self, block: Value) -> tuple[Value, Value, Value]:
         """ctaid of chunk-local block numbers."""
         linear = block + self.first
         x, y, _ = self.grid
         return linear % x, linear // x % y, linear // (x * y)
 
-    def thread_coordinates(self, thread: Array) -> tuple[Array, Array, Array]:
+    def thread_coordinates(self, thread: Value) -> tuple[Value, Value, Value]:
         """tid of linear thread numbers."""
         x, y, _ = self.block
         return thread % x, thread // x % y, thread // (x * y)
 
     def describe(self, block: int, thread: int) -> str:
         """`block (1,0,0), thread (5,0,0)`."""
-        at = self.block_coordinates(np.int64(block))  # type: ignore[arg-type]
-        inside = self.thread_coordinates(np.int64(thread))  # type: ignore[arg-type]
+        at = self.block_coordinates(np.int64(block))
+        inside = self.thread_coordinates(np.int64(thread))
         return "block ({},{},{}), thread ({},{},{})".format(*at, *inside)

@@ -1,31 +1,233 @@
-"""Data races in device memory between blocks, and between warps of a block without a barrier."""
+"""Data races in device memory: between blocks of a launch, and between warps of a block.
+
+Only buffers that the kernel may write are watched (known from the PTX before the run), so read-only
+inputs cost nothing. Blocks have no order within a launch, so any conflict between two blocks is a
+race, unless the kernel uses fences, with which blocks may hand data over on purpose; then only
+conflicts within a block are looked for. Within a block a barrier orders everything before it.
+
+Not found: several readers of one block of which not the last conflicts, and volatile accesses.
+"""
 
 from __future__ import annotations
 
-from coding_framework.cuda.executors.base import ResolvedLaunch
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
+from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceBuffer, DeviceMemory
+from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
+from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.code import Kernel
 
+LINE_BITS = 24
+SEVERAL = -1
+"""In place of a reader: threads of several blocks."""
+
+
+@dataclass
+class _Tags:
+    """Last plain writer and reader of every granule: thread number plus one, and epoch with line."""
+
+    size: int
+    writer: Array = field(init=False)
+    writer_when: Array = field(init=False)
+    reader: Array | None = None
+    reader_when: Array | None = None
+
+    def __post_init__(self) -> None:
+        self.writer = np.zeros(self.size, dtype=np.int64)
+        self.writer_when = np.zeros(self.size, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _Touch:
+    """The granules of one access, with who touches them and when."""
+
+    place: Array
+    thread: Array
+    when: Array
+    lane: Array
+    """Position among the active lanes."""
+
 
 class GlobalRaces:
+    """The tags of one launch."""
+
     def __init__(self, kernel: Kernel, launch: ResolvedLaunch, memory: DeviceMemory) -> None:
-        pass
+        self._granule = kernel.global_granule
+        self._across_blocks = not kernel.uses_fences
+        self._num_threads = launch.block[0] * launch.block[1] * launch.block[2]
+        self._tags: dict[int, _Tags] = {}
+        self._epochs: SharedRaces | None = None
+        self._geometry = Geometry(launch.grid, launch.block, 0, 1)
+        written = {launch.arguments[i] for i in kernel.written_parameters if i < len(launch.arguments)}
+        names = {a.name for a in written if isinstance(a, BufferArgument)}
+        passed = set(memory.by_name)
+        self._watched = {
+            b.base for b in memory.by_window.values() if b.name in names or (b.name not in passed)
+        }
+
+    def begin_chunk(self, epochs: SharedRaces) -> None:
+        """Barrier epochs are counted chunk by chunk."""
+        self._epochs = epochs
 
     def load(self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer) -> None:
-        pass
+        if access.volatile or buffer.base not in self._watched or buffer.is_constant:
+            return
+        tags = self._tags_of(buffer)
+        touch = self._touch(lanes, lanes.compress(address) - buffer.base, access)
+        writer = tags.writer[touch.place]
+        if writer.any():
+            conflict = self._conflict(writer, tags.writer_when[touch.place], touch)
+            self._fail_if(conflict, writer, tags.writer_when, touch, "writes", "reads", access, buffer)
+        self._note_readers(tags, touch)
+
+    def _note_readers(self, tags: _Tags, touch: _Touch) -> None:
+        if tags.reader is None or tags.reader_when is None:
+            tags.reader, tags.reader_when = np.zeros_like(tags.writer), np.zeros_like(tags.writer)
+        before = tags.reader[touch.place]
+        mine = touch.thread + 1
+        foreign = (before == SEVERAL) | ((before != 0) & (self._block(before) != self._block(mine)))
+        tags.reader[touch.place] = np.where(foreign, SEVERAL, mine)
+        tags.reader_when[touch.place] = touch.when
+        after = tags.reader[touch.place]
+        crowded = (after != SEVERAL) & (self._block(after) != self._block(mine))
+        if crowded.any() or foreign.any():
+            tags.reader[touch.place[crowded | foreign]] = SEVERAL
 
     def store(
         self, lanes: Lanes, index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer
     ) -> None:
-        pass
+        """Before the values are written: conflicts with what others read or wrote."""
+        if access.volatile:
+            return
+        tags = self._tags_of(buffer)
+        touch = self._touch(lanes, index.reshape(-1) * access.element_bytes, access)
+        if tags.reader is not None and tags.reader_when is not None:
+            reader = tags.reader[touch.place]
+            conflict = self._conflict(reader, tags.reader_when[touch.place], touch)
+            self._fail_if(conflict, reader, tags.reader_when, touch, "reads", "writes", access, buffer)
+        writer = tags.writer[touch.place]
+        if writer.any():
+            conflict = self._conflict(writer, tags.writer_when[touch.place], touch)
+            if conflict.any():
+                conflict &= _differs(index, columns, access, buffer)[touch.lane]
+                verb = "writes a different value to"
+                self._fail_if(conflict, writer, tags.writer_when, touch, "writes", verb, access, buffer)
+        tags.writer[touch.place] = touch.thread + 1
+        tags.writer_when[touch.place] = touch.when
 
     def after_store(
         self, lanes: Lanes, index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer
     ) -> None:
-        pass
+        """Lanes of one instruction that stored different values to one place."""
+        if access.volatile:
+            return
+        tags = self._tags_of(buffer)
+        flat = index.reshape(-1)
+        if flat.size < 2 or (flat[1:] > flat[:-1]).all():
+            return
+        touch = self._touch(lanes, flat * access.element_bytes, access)
+        kept = tags.writer[touch.place]
+        collided = kept != touch.thread + 1
+        if collided.any():
+            collided &= _differs(index, columns, access, buffer)[touch.lane]
+            verb = "writes a different value to"
+            self._fail_if(collided, kept, tags.writer_when, touch, "writes", verb, access, buffer)
 
     def atomic(self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer) -> None:
-        pass
+        """An atomic races with the plain store of another block or warp."""
+        tags = self._tags.get(buffer.base)
+        if tags is None:
+            return
+        touch = self._touch(lanes, lanes.compress(address) - buffer.base, access)
+        writer = tags.writer[touch.place]
+        if writer.any():
+            conflict = self._conflict(writer, tags.writer_when[touch.place], touch)
+            verb = "atomically updates"
+            self._fail_if(conflict, writer, tags.writer_when, touch, "writes", verb, access, buffer)
+
+    def _tags_of(self, buffer: DeviceBuffer) -> _Tags:
+        if buffer.base not in self._tags:
+            self._tags[buffer.base] = _Tags(-(-buffer.data.size // self._granule))
+        return self._tags[buffer.base]
+
+    def _touch(self, lanes: Lanes, offset: Array, access: Access) -> _Touch:
+        base = lanes.base
+        block = lanes.compress(base.block)
+        thread = (block + base.geometry.first) * self._num_threads + lanes.compress(base.thread)
+        epoch = self._epochs.epoch_of(block) if self._epochs is not None else np.ones_like(block)
+        when = (epoch << LINE_BITS) | (access.line or 0)
+        place, lane = offset // self._granule, np.arange(offset.size)
+        wide = max(1, access.num_bytes // self._granule)
+        if wide > 1:
+            place = (place[None, :] + np.arange(wide)[:, None]).reshape(-1)
+            thread, when, lane = np.tile(thread, wide), np.tile(when, wide), np.tile(lane, wide)
+        return _Touch(place, thread, when, lane)
+
+    def _block(self, tag: Array) -> Array:
+        return (tag - 1) // self._num_threads
+
+    def _conflict(self, other: Array, other_when: Array, touch: _Touch) -> Value:
+        mine = touch.thread + 1
+        concerned = (other != 0) & (other != mine)
+        if not concerned.any():
+            return concerned
+        same_block = self._block(other) == self._block(mine)
+        same_warp = (other - 1) % self._num_threads // 32 == touch.thread % self._num_threads // 32
+        same_epoch = (other_when >> LINE_BITS) == (touch.when >> LINE_BITS)
+        inside = (other != SEVERAL) & same_block & ~same_warp & same_epoch
+        across = (other == SEVERAL) | ~same_block
+        return concerned & (inside | across if self._across_blocks else inside)
+
+    def _fail_if(
+        self,
+        conflict: Array,
+        other: Array,
+        other_when: Array,
+        touch: _Touch,
+        first: str,
+        second: str,
+        access: Access,
+        buffer: DeviceBuffer,
+    ) -> None:
+        if not conflict.any():
+            return
+        at = int(np.argmax(conflict))
+        line = int(other_when[touch.place[at]]) & ((1 << LINE_BITS) - 1) or None
+        width = buffer.element.itemsize if buffer.element.itemsize > 1 else access.element_bytes
+        element = int(touch.place[at]) * self._granule // width
+        here = self._name(int(touch.thread[at]))
+        there = "a thread of another block" if other[at] == SEVERAL else self._name(int(other[at]) - 1)
+        same_block = other[at] != SEVERAL and self._block(other[at]) == self._block(touch.thread[at] + 1)
+        remedy = (
+            "put __syncthreads() between them or let one thread do it"
+            if same_block
+            else "blocks of one launch have no order: write separate elements, use atomics, or launch twice"
+        )
+        raise KernelFault(
+            FaultKind.DATA_RACE,
+            f"data race in device memory: {there} {first} element {element} of `{buffer.name}` on line "
+            f"{line} and {here} {second} it on line {access.line} in the same launch; {remedy}",
+            access.line,
+            line,
+        )
+
+    def _name(self, thread: int) -> str:
+        return self._geometry.describe(thread // self._num_threads, thread % self._num_threads)
+
+
+def _differs(index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer) -> Array:
+    """For each lane, whether memory holds other bits than its values."""
+    bits = f"i{8 * access.element_bytes}"
+    view = buffer.view(bits)
+    found = np.zeros(index.size, dtype=np.bool_)
+    for position, column in enumerate(columns):
+        raw = np.ascontiguousarray(column).reshape(-1).view(view.dtype)
+        found |= view[index.reshape(-1) + position] != raw
+    return found

@@ -25,7 +25,7 @@ class Base:
         self.block = block
         self.thread = thread
         self.is_list = is_list
-        self.shape = (1 if is_list else block.shape[0], thread.shape[1])
+        self.shape: tuple[int, int] = (1 if is_list else int(block.shape[0]), int(thread.shape[1]))
         self.size = self.shape[0] * self.shape[1]
         self.covers_chunk = not is_list and self.shape == (geometry.num_blocks, geometry.num_threads)
         self._special: dict[tuple[str, str], Value] = {}
@@ -75,7 +75,8 @@ class Base:
     def warp_keys(self) -> Array:
         """The warp of each column: within the block, or within the chunk for a list."""
         warps = self.thread[0] // WARP
-        return warps + self.block[0] * self.geometry.warps_per_block if self.is_list else warps
+        keys: Array = warps + self.block[0] * self.geometry.warps_per_block if self.is_list else warps
+        return keys
 
     @cached_property
     def _warp_table(self) -> tuple[Array, Array, Array]:
@@ -134,7 +135,7 @@ class Lanes:
     def count(self) -> int:
         if self.mask is None:
             return self.base.size
-        return int(np.count_nonzero(self.mask)) * (self.base.size // self.mask.size)
+        return int(np.count_nonzero(self.mask)) * (self.base.size // int(self.mask.size))
 
     @cached_property
     def full_mask(self) -> Array:
@@ -155,15 +156,14 @@ class Lanes:
         """(r, W): warps with an active lane; None if all have one."""
         if self.mask is None or self.active_in_warps is None:
             return None
-        found: Array = self.active_in_warps.any(axis=-1)
-        return found
+        return np.asarray(self.active_in_warps.any(axis=-1))
 
     @cached_property
     def num_warps(self) -> int:
         rows = self.base.shape[0]
         if self.active_warps is None:
             return rows * self.base.num_warp_columns
-        return int(np.count_nonzero(self.active_warps)) * (rows // self.active_warps.shape[0])
+        return int(np.count_nonzero(self.active_warps)) * (rows // int(self.active_warps.shape[0]))
 
     @cached_property
     def _first_position(self) -> tuple[int, int]:
@@ -173,7 +173,7 @@ class Lanes:
     @cached_property
     def _first_in_warp(self) -> Array:
         assert self.active_in_warps is not None
-        return self.active_in_warps.argmax(axis=-1)[..., None]
+        return np.asarray(self.active_in_warps.argmax(axis=-1))[..., None]
 
     def narrowed(self, condition: Value) -> Lanes:
         """The active lanes for which a condition holds."""

@@ -27,7 +27,7 @@ class LocalSpace:
         width = access.element_bytes
         return tuple(self._read(lanes, address + width * p, access.dtype) for p in range(access.count))
 
-    def _read(self, lanes: Lanes, address: Value, dtype: str) -> Array:
+    def _read(self, lanes: Lanes, address: Value, dtype: str) -> Value:
         kind = NUMPY[dtype]
         if kind.itemsize == 8:
             low, high = self._word(lanes, address >> 2), self._word(lanes, (address >> 2) + 1)
@@ -38,7 +38,7 @@ class LocalSpace:
         shifted = word >> ((address & 3) * 8).astype(np.uint32)
         return shifted.astype(f"u{kind.itemsize}").view(kind)
 
-    def _word(self, lanes: Lanes, index: Value) -> Array:
+    def _word(self, lanes: Lanes, index: Value) -> Value:
         base = lanes.base
         if index.ndim == 0 and base.covers_chunk:
             return self._planes[int(index)].reshape(base.shape).copy()

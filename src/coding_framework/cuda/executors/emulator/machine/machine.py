@@ -200,7 +200,7 @@ class Machine:
         lane = (base.thread % WARP).astype(np.int32)
         if name.startswith("lanemask_"):
             return _lane_mask(name[9:], lane)
-        if name.startswith("clock") or name.startswith("globaltimer"):
+        if name.startswith(("clock", "globaltimer")):
             self.ticks += 1
             return (
                 np.int64(self.ticks)
@@ -220,7 +220,9 @@ class Machine:
         """A failed assertion or a trap ends the launch."""
         lanes = _under(lanes, guard)
         if lanes.count:
-            raise KernelFault(FaultKind.INVALID_LAUNCH, f"{why} ({lanes.describe(np.bool_(True))})", line)
+            raise KernelFault(
+                FaultKind.INVALID_LAUNCH, f"the launch failed: {why} ({lanes.describe(np.bool_(True))})", line
+            )
 
 
 def _under(lanes: Lanes, guard: Value | None) -> Lanes:

@@ -17,16 +17,17 @@ from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
 from coding_framework.cuda.executors.emulator.machine.group import Group, merge
 from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
 from coding_framework.cuda.executors.emulator.machine.machine import Machine
+from coding_framework.cuda.executors.emulator.machine.splitting import (
+    compact_if_sparse,
+    missing_members,
+    partition_rows,
+)
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.program.code import Block, Ending, Kernel
 
-COMPACT_ABOVE = 4096
-"""Lanes of a base below which inactive lanes are simply carried along."""
-COMPACT_SHARE = 8
-"""Lanes are listed when fewer than one in this many is active."""
 SPIN_STEPS = 4096
 """Blocks that one group may run while others wait, before it is set back."""
-MIN_CHARGE = 256
+MIN_CHARGE = 512
 """Lanes that a step is charged with at the least: a step costs time however few its lanes are."""
 
 
@@ -172,7 +173,7 @@ class Scheduler:
             if self._blocks[pc].quick_exit:
                 self._leave(part)
             else:
-                parts.append(self._compact(part))
+                parts.append(compact_if_sparse(part, self._blocks[pc].live_in))
         if len(parts) == 1 and not (self._runnable or self._parked or self._barriers.waiting):
             return self._partition(parts[0])
         for part in parts:
@@ -186,27 +187,12 @@ class Scheduler:
         group.pending += block.num_issued
         self.tally.settle(group)
 
-    def _compact(self, group: Group) -> Group:
-        size = group.lanes.base.size
-        if size > COMPACT_ABOVE and group.lanes.count * COMPACT_SHARE < size:
-            return group.compacted(self._blocks[group.pc].live_in)
-        return group
-
     def _partition(self, group: Group) -> Group:
-        """Blocks whose threads are all alive go on without a mask; the others follow later."""
-        lanes, base = group.lanes, group.lanes.base
-        mask = lanes.mask
-        if base.is_list or base.size <= COMPACT_ABOVE or mask is None or mask.shape[0] == 1:
-            return group
-        whole = mask.all(axis=1)
-        if np.count_nonzero(whole) * 2 < base.shape[0]:
-            return group
-        live = self._blocks[group.pc].live_in
-        rest = mask.any(axis=1) & ~whole
-        if rest.any():
-            self._deferred.append(_rows_of(group, np.flatnonzero(rest), live, keep_mask=True))
-        chosen = _rows_of(group, np.flatnonzero(whole), live, keep_mask=False)
-        self._base = chosen.lanes.base
+        """A lone group: blocks that are whole go on without a mask, the others follow later."""
+        chosen, rest = partition_rows(group, self._blocks[group.pc].live_in)
+        if rest is not None:
+            self._deferred.append(rest)
+        self._base = chosen.lanes.base if chosen is not group else self._base
         return chosen
 
     def _barrier(self, group: Group, block: Block, arguments: tuple[Value, ...]) -> Group | None:
@@ -227,66 +213,55 @@ class Scheduler:
         """Warp-wide instructions wait for the lanes they name; returns the lanes that are complete."""
         if group.pc in self._parked:
             group = self._merged(group, self._parked.pop(group.pc))
-        elsewhere = [*self._runnable.values(), *self._parked.values(), *self._barriers.waiting_groups()]
-        if not elsewhere:
-            return group
-        assert block.members is not None
-        members = block.members(group.registers, self._machine, group.lanes)
-        missing = _missing_members(group, elsewhere, members, self._geometry)
-        late = missing if group.lanes.mask is None else missing & group.lanes.mask
-        if not late.any():
+        late = self._late_lanes(group, block)
+        if late is None or not late.any():
             return group
         self.tally.settle(group)
-        ready = ~missing if group.lanes.mask is None else ~missing & group.lanes.mask
+        ready = group.lanes.full_mask & ~late
         waiting = group.part(group.pc, Lanes(group.lanes.base, late))
         waiting.line = block.line
         self._parked[group.pc] = waiting
         return group.part(group.pc, Lanes(group.lanes.base, ready)) if ready.any() else None
+
+    def _late_lanes(self, group: Group, block: Block) -> Array | None:
+        """The lanes of a group whose warp names lanes that are still somewhere else."""
+        elsewhere = [
+            other
+            for other in (*self._runnable.values(), *self._parked.values(), *self._barriers.waiting_groups())
+            if other is not group
+        ]
+        if not elsewhere:
+            return None
+        assert block.members is not None
+        members = block.members(group.registers, self._machine, group.lanes)
+        return missing_members(group, elsewhere, members, self._geometry) & group.lanes.full_mask
+
+    def _retry_parked(self) -> bool:
+        """Lanes that were waited for may have ended meanwhile."""
+        for pc, group in list(self._parked.items()):
+            late = self._late_lanes(group, self._blocks[pc])
+            if late is None or (group.lanes.full_mask & ~late).any():
+                self._add(self._parked.pop(pc))
+                return True
+        return False
 
     def _wake(self) -> bool:
         """Nothing can run: release barriers, or say why there is a deadlock."""
         released = self._barriers.release(list(self._parked.values()))
         for group in released:
             self._add(group)
-        if released:
+        if released or self._retry_parked():
             return True
         if self._parked or self._barriers.waiting:
             raise self._barriers.deadlock(list(self._parked.values()))
         return False
 
 
-def _rows_of(group: Group, rows: Array, live: frozenset[int], *, keep_mask: bool) -> Group:
-    """The lanes of some blocks, on a base of their own."""
-    old = group.lanes.base
-    base = Base(old.geometry, old.block[rows], old.thread, False)
-    registers = group.registers.copy()
-    for index in live:
-        value = registers[index]
-        if value.ndim and value.shape[0] > 1:
-            registers[index] = value[rows]
-    mask = group.lanes.mask[rows] if keep_mask and group.lanes.mask is not None else None
-    return Group(group.pc, Lanes(base, mask), registers)
-
-
-def _missing_members(group: Group, elsewhere: list[Group], members: Value, geometry: Geometry) -> Array:
-    """For each lane, whether a lane that its warp names is alive somewhere else."""
-    width = geometry.warps_per_block * 32
-    absent = np.zeros(geometry.num_blocks * width, dtype=np.bool_)
-    for other in elsewhere:
-        lanes = other.lanes
-        absent[lanes.compress(lanes.base.block * width + lanes.base.thread)] = True
-    weights = np.uint32(1) << np.arange(32, dtype=np.uint32)
-    bits = np.where(absent.reshape(-1, 32), weights, np.uint32(0)).sum(axis=1, dtype=np.uint32)
-    base = group.lanes.base
-    own = bits[base.block * geometry.warps_per_block + base.thread // 32]
-    return np.broadcast_to((own & members) != 0, base.shape)
-
-
 def endless(block: Block, limit: int) -> KernelFault:
     """The verdict on a run that used up its budget."""
     return KernelFault(
         FaultKind.TIMEOUT,
-        f"the kernel ran over {limit:,} thread instructions without ending: an endless loop, or far too "
-        f"much work; it was at line {block.line}",
+        f"the kernel used up its budget of {limit:,} thread instructions (fewer than {MIN_CHARGE} threads "
+        f"count as {MIN_CHARGE}): an endless loop, or far too much work; it was at line {block.line}",
         block.line,
     )

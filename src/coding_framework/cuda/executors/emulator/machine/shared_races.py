@@ -47,6 +47,12 @@ class SharedRaces:
             self._epoch = self._epoch.copy()
             self._epoch[rows] += 1
 
+    def epoch_of(self, block: Array) -> Array:
+        """The barrier epoch of chunk-local block numbers."""
+        epochs = self._epoch[:, 0]
+        found: Array = epochs[block] if epochs.size > 1 else np.broadcast_to(epochs, block.shape)
+        return found
+
     def _split(self) -> None:
         """From one row for all blocks to a row for each."""
         if self._written.shape[0] == 1 and self._num_blocks > 1:
@@ -63,7 +69,7 @@ class SharedRaces:
         alike = alike and (address.ndim == 0 or address.shape[0] == 1)
         alike = alike and (lanes.mask is None or lanes.mask.shape[0] == 1)
         if alike and self._written.shape[0] == 1:
-            threads, row, shape = base.thread, np.int64(0), (1, base.shape[1])
+            threads, row, shape = base.thread, np.zeros((1, 1), dtype=np.int64), (1, base.shape[1])
         else:
             self._split()
             threads, row, shape = base.thread, base.block, base.shape
@@ -133,7 +139,7 @@ class SharedRaces:
     def _different(self, lanes: Lanes, differs: Array, lane: Array) -> Array:
         """Lane by lane; one row of tags stands for a difference in any block."""
         if self._written.shape[0] == 1 and not lanes.base.is_list:
-            return differs.any(axis=0)[lane]
+            return np.asarray(differs.any(axis=0))[lane]
         return differs.reshape(-1)[lane]
 
     def atomic(self, lanes: Lanes, address: Value, access: Access) -> None:
@@ -155,7 +161,7 @@ class SharedRaces:
         geometry = lanes.base.geometry
         names = [
             "({},{},{})".format(*geometry.thread_coordinates(np.int64(t & THREAD_MASK))) for t in (old, new)
-        ]  # type: ignore[arg-type]
+        ]
         same_warp = ((old ^ new) & WARP_MASK) == 0
         remedy = "let one thread write it" if same_warp else "put __syncthreads() between them"
         raise KernelFault(
@@ -178,6 +184,6 @@ def _tag(epoch: Array, line: int | None, thread: Array) -> Array:
     return (epoch << EPOCH_BIT) | ((line or 0) << LINE_BIT) | thread
 
 
-def _foreign(before: Array, tag: Array) -> Array:
+def _foreign(before: Array, tag: Array) -> Value:
     """Same epoch, other warp."""
     return ((before >> EPOCH_BIT) == (tag >> EPOCH_BIT)) & (((before ^ tag) & WARP_MASK) != 0)

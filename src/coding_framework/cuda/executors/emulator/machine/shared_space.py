@@ -49,7 +49,7 @@ class SharedSpace:
         return tuple(self._take(view, lanes, index + p if p else index) for p in range(access.count))
 
     @staticmethod
-    def _take(view: Array, lanes: Lanes, index: Value) -> Array:
+    def _take(view: Array, lanes: Lanes, index: Value) -> Value:
         base = lanes.base
         if base.is_list:
             return view[base.block, index]

@@ -46,7 +46,7 @@ class WarpUnit:
     def _rows(lanes: Lanes, valid: Array) -> tuple[int, int]:
         return (valid.shape[0] if valid.ndim == 3 else 1), lanes.base.num_warp_columns
 
-    def _participants(self, lanes: Lanes, members: Value) -> Array:
+    def _participants(self, lanes: Lanes, members: Value) -> Value:
         """(r, W, 32): active lanes that the executing lane names; members are alike in a warp."""
         named = (lanes.base.to_warps(members) & BITS) != 0
         active = lanes.active_in_warps
@@ -80,7 +80,9 @@ class WarpUnit:
         taking_part = self._participants(lanes, lanes.safe(members))
         rows, taking_part = np.broadcast_arrays(lanes.base.to_warps(a), taking_part)
         function, neutral = _reduction(operation, a.dtype)
-        return lanes.base.spread(function.reduce(np.where(taking_part, rows, neutral), axis=-1, dtype=rows.dtype))
+        return lanes.base.spread(
+            function.reduce(np.where(taking_part, rows, neutral), axis=-1, dtype=rows.dtype)
+        )
 
     def active_mask(self, lanes: Lanes) -> Value:
         active = lanes.active_in_warps

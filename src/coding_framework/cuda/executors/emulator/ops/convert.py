@@ -15,7 +15,7 @@ _ROUND = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 def integer_to_integer(a: Value, target: str, saturate: bool) -> Value:
     kind = NUMPY[target]
     if saturate:
-        limits = np.iinfo(kind)
+        limits = np.iinfo(str(kind))
         low, high = np.iinfo(a.dtype).min, np.iinfo(a.dtype).max
         a = np.clip(a, max(limits.min, low), min(limits.max, high))
     return a.astype(kind)
@@ -36,7 +36,7 @@ def integer_to_float(a: Value, target: str, mode: str) -> Value:
 def float_to_integer(a: Value, target: str, mode: str) -> Value:
     """Out-of-range values clamp to the nearest integer of the type; NaN becomes 0."""
     kind = NUMPY[target]
-    limits = np.iinfo(kind)
+    limits = np.iinfo(str(kind))
     rounded = _ROUND[mode](a.astype(F64))
     low, high = F64(limits.min), F64(limits.max)
     inside = np.clip(select(np.isnan(rounded), F64(0) + np.zeros_like(rounded), rounded), low, high)

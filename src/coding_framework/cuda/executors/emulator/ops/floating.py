@@ -9,6 +9,8 @@ the error that the PTX specification allows, and not bit-equal to a GPU.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from coding_framework.cuda.executors.emulator.dtypes import Value
@@ -20,8 +22,6 @@ _SMALLEST = {4: F32(1.1754944e-38), 8: F64(2.2250738585072014e-308)}
 
 def fma_f32(a: Value, b: Value, c: Value) -> Value:
     product = a.astype(F64) * b
-    if product.dtype != F64:
-        product = product.astype(F64)
     if product.ndim and (c.ndim == 0 or c.shape == product.shape):
         product += c
         return product.astype(F32)
@@ -69,7 +69,7 @@ def fma_f64(a: Value, b: Value, c: Value) -> Value:
     return select(np.isfinite(total), exact, total)
 
 
-def round_directed(total: Value, error: Value, mode: str, kind: type[np.floating]) -> Value:
+def round_directed(total: Value, error: Value, mode: str, kind: Any) -> Value:
     """Round total + error to f32 or f64, towards zero, down or up."""
     rounded = total.astype(kind)
     wide = rounded.astype(F64)

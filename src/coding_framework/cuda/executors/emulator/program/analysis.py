@@ -77,12 +77,12 @@ def _registers(instance: int, operand: Operand) -> list[Name]:
     return [(instance, operand.name)] if isinstance(operand, Register) else []
 
 
-def shared_granule(instructions: Sequence[FlatInstruction]) -> int:
-    """Bytes of the smallest access that may touch shared memory, four at the most."""
+def smallest_access(instructions: Sequence[FlatInstruction], space: str) -> int:
+    """Bytes of the smallest access that may touch a space, four at the most."""
     smallest = 4
     for flat in instructions:
         ins = flat.instruction
-        if ins.name in _MEMORY and space_of(ins) in ("shared", "generic"):
+        if ins.name in _MEMORY and space_of(ins) in (space, "generic"):
             smallest = min(smallest, TYPE_BYTES.get(ins.parts[-1], 4))
     return smallest
 

@@ -77,7 +77,7 @@ class BlockBuilder:
         name = last.instruction.name
         if name == "brx":
             return Block(body, Ending.SWITCH, self._switch_targets(last), last)
-        if name in ("exit", "trap"):
+        if name in ("exit", "trap") or (name == "ret" and last.instance == 0):
             return self._leaving(body, last, following)
         if name == "bra":
             return self._branch(body, last, self._target(last), following)

@@ -89,6 +89,8 @@ class Kernel:
     local_bytes: int
     shared_granule: int
     """Bytes of the smallest shared-memory access: the unit of race detection."""
+    global_granule: int
+    """The same for device memory."""
     uses_fences: bool
     """Whether threads of different blocks may talk through memory on purpose."""
     written_parameters: frozenset[int]

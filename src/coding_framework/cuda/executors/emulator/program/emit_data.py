@@ -7,7 +7,7 @@ from coding_framework.cuda.executors.emulator.program.emit_float import HALF_TYP
 from coding_framework.cuda.executors.emulator.program.emit_integer import compare_text
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.program.layout import LOCAL_BASE, PARAMETER_BASE, SHARED_BASE
-from coding_framework.cuda.executors.emulator.ptx import Register, Symbol, Vector
+from coding_framework.cuda.executors.emulator.ptx import Symbol, Vector
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
 
 _BASES = {"shared": SHARED_BASE, "local": LOCAL_BASE, "param": PARAMETER_BASE}
@@ -212,10 +212,3 @@ def is_space(e: Emitter) -> None:
     else:
         text = f"({address} != {address})"
     e.write(ins.operands[0], text, "bool")
-
-
-def set_register_type(e: Emitter, operand: Operand) -> str:
-    """The declared type of a register operand."""
-    if not isinstance(operand, Register):
-        raise e.unsupported("operand form")
-    return e.context.registers.types[e.register(operand.name)]

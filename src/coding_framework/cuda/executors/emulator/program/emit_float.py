@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from coding_framework.cuda.executors.emulator.ops import half as half_ops
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 
 HALF_TYPES = {
@@ -125,10 +128,6 @@ def half(e: Emitter) -> None:
 
 
 def _half_function(name: str, kind: str, relu: bool, saturated: bool) -> object:
-    from functools import partial
-
-    from coding_framework.cuda.executors.emulator.ops import half as half_ops
-
     if relu and name == "fma":
         return partial(half_ops.fused_relu, kind)
     if saturated:

@@ -28,10 +28,10 @@ def binary(e: Emitter) -> None:
     if "sat" in ins.parts:
         wide = f"{e.read(a, kind)}.astype(i64) {_INFIX[ins.name]} {e.read(b, kind)}.astype(i64)"
         return e.write(destination, f"saturate_s32({wide})", "i32")
-    if kind in ("pred",):
+    if kind == "pred":
         return e.write(destination, f"{e.read(a, kind)} {_INFIX[ins.name]} {e.read(b, kind)}", "bool")
     kind = _signed_type(kind)
-    e.write(destination, f"{e.read(a, kind)} {_INFIX[ins.name]} {e.read(b, kind)}", ACCESS[kind])
+    return e.write(destination, f"{e.read(a, kind)} {_INFIX[ins.name]} {e.read(b, kind)}", ACCESS[kind])
 
 
 def _with_carry(e: Emitter) -> None:
@@ -78,7 +78,7 @@ def multiply(e: Emitter) -> None:
         kind = _signed_type(kind)
     a, b = e.read(ins.operands[1], kind), e.read(ins.operands[2], kind)
     text, dtype = product_text(e, kind, form, a, b)
-    e.write(ins.operands[0], text, dtype)
+    return e.write(ins.operands[0], text, dtype)
 
 
 def _multiply_24(e: Emitter, kind: str, form: str) -> None:

@@ -65,10 +65,6 @@ def active_mask(e: Emitter) -> None:
     e.write(e.instruction.operands[0], "m.warp.active_mask(L)", "u32")
 
 
-def elect(e: Emitter) -> None:
-    raise e.unsupported("form")
-
-
 def nothing(e: Emitter) -> None:
     """Fences, hints and sleeps have no effect on lanes that run in step."""
 

@@ -10,9 +10,12 @@ from coding_framework.cuda.executors.emulator.ptx import Function
 _DIGITS = re.compile(r"\d+$")
 _AXES = re.compile(r"^%(tid|ntid|ctaid|nctaid)\.([xyz])$")
 _SPECIAL = frozenset(
-    "laneid warpid nwarpid smid nsmid clock clock64 clock_hi globaltimer globaltimer_lo globaltimer_hi "
-    "lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt dynamic_smem_size total_smem_size gridid".split()
-)
+    {
+        "laneid", "warpid", "nwarpid", "smid", "nsmid", "gridid", "dynamic_smem_size", "total_smem_size",
+        "clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi",
+        "lanemask_eq", "lanemask_le", "lanemask_lt", "lanemask_ge", "lanemask_gt",
+    }
+)  # fmt: skip
 CARRY: Name = (-1, "%cc")
 
 

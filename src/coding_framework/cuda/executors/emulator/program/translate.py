@@ -13,7 +13,7 @@ from coding_framework.cuda.executors.emulator.ops import convert, floating, half
 from coding_framework.cuda.executors.emulator.program.analysis import (
     find_liveness,
     read_names,
-    shared_granule,
+    smallest_access,
     uses_fences,
     written_parameters,
 )
@@ -94,7 +94,8 @@ def _translate(module: Module, function: Function) -> Kernel:
         static_shared_bytes=context.layout.static_shared_bytes,
         dynamic_shared_offset=context.layout.dynamic_shared_offset,
         local_bytes=context.layout.local_bytes,
-        shared_granule=shared_granule(instructions),
+        shared_granule=smallest_access(instructions, "shared"),
+        global_granule=smallest_access(instructions, "global"),
         uses_fences=uses_fences(instructions),
         written_parameters=written_parameters(instructions, function.parameters, code),
         max_threads=function.max_threads,

@@ -42,8 +42,11 @@ class _BodyParser:
         self._pending_label: str | None = None
 
     def read(self, text: str) -> Body:
-        for statement in statements(text):
+        found = list(statements(text))
+        for position, statement in enumerate(found):
             self._statement(statement)
+            if statement == "{":
+                self._declare_labels(found[position + 1 :])
         self._flush_label()
         return self.body
 
@@ -62,6 +65,16 @@ class _BodyParser:
         else:
             self._flush_label()
             self.body.items.append(self._instruction(text))
+
+    def _declare_labels(self, following: list[str]) -> None:
+        """Labels of a scope are known before it is read, because branches may go forward."""
+        depth = 1
+        for statement in following:
+            depth += {"{": 1, "}": -1}.get(statement, 0)
+            if depth == 0:
+                return
+            if depth == 1 and statement.endswith(":") and " " not in statement:
+                self._declare(statement[:-1])
 
     def _flush_label(self) -> None:
         if self._pending_label is not None:

@@ -1,0 +1,162 @@
+"""One RL phase from start to finish: verl in processes of its own, watched by this one.
+
+Guaranteed: no process of verl or Ray outlives the call, whether it returns, raises or is cancelled;
+every finished step is reported once and stored under `rl/` of the run folder; a run that is started
+again with `resume` goes on after its last checkpoint. A fatal error in a worker ends the run with its
+words. When asked to stop, the step under way is finished and saved if that takes less than a minute.
+Not guaranteed: that a step which was saved in the moment of a kill was reported as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.errors import TrainingError, TrainingInterrupted
+from coding_framework.monitoring.storage import append_line, storage_errors
+from coding_framework.records import Record
+from coding_framework.training.rl.environment import build_environment
+from coding_framework.training.rl.export import export_model, latest_checkpoint
+from coding_framework.training.rl.overrides import build_overrides
+from coding_framework.training.rl.paths import RLPaths
+from coding_framework.training.rl.prompts_file import task_order, write_prompts
+from coding_framework.training.rl.requirements import choose_rollout
+from coding_framework.training.rl.step_watcher import StepWatcher
+from coding_framework.training.rl.verl_log import last_error
+from coding_framework.training.rl.verl_process import ray_folder, supervised
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
+OnStep = Callable[[int, dict[str, float]], None]
+ShouldStop = Callable[[], bool]
+_STEPS_FILE = "steps.jsonl"
+_POLL_S = 0.5
+_STOP_GRACE_S = 60.0
+
+
+class RLResult(Record):
+    """What an RL phase left behind."""
+
+    steps: int
+    """Policy updates in all, those before a resume included."""
+    model_path: Path
+    """The trained model, adapters merged, loadable with transformers."""
+    metrics_path: Path
+    """One `MetricPoint` a line."""
+    last_checkpoint: Path
+    """Where a resumed run would start."""
+
+
+@dataclass(frozen=True)
+class RLJob:
+    """What to train on what."""
+
+    config: FrameworkConfig
+    settings: WorkerSettings
+    model_path: Path
+    tasks: Sequence[str]
+
+
+async def run_rl(
+    job: RLJob, *, on_step: OnStep | None = None, should_stop: ShouldStop | None = None, resume: bool = False
+) -> RLResult:
+    """Train, then export the model."""
+    rollout = choose_rollout(job.config.rl.num_gpus)
+    with ray_folder() as ray_temp_dir:
+        paths = RLPaths(job.settings.run_dir.resolve(), job.model_path.resolve(), ray_temp_dir)
+        if not resume:
+            shutil.rmtree(paths.checkpoints, ignore_errors=True)
+        if _steps_done(paths) < job.config.rl.steps:
+            await _train(job, paths, rollout, on_step, should_stop)
+    return await asyncio.to_thread(_finish, job, paths)
+
+
+async def _train(
+    job: RLJob, paths: RLPaths, rollout: str, on_step: OnStep | None, should_stop: ShouldStop | None
+) -> None:
+    environment = _prepare(job, paths)
+    command = [
+        sys.executable,
+        "-m",
+        "verl.trainer.main_ppo",
+        *build_overrides(job.config, paths, rollout=rollout),
+    ]
+    watcher = StepWatcher(paths.step_metrics, job.settings)
+    with supervised(command, environment, paths) as process:
+        await _watch(process, watcher, job.settings, on_step, should_stop)
+    if process.returncode:
+        if job.settings.stop_file.exists():
+            raise TrainingInterrupted(f"stopped after step {_steps_done(paths)} of {job.config.rl.steps}")
+        raise TrainingError(
+            f"verl ended with code {process.returncode}: {last_error(paths.log)}; see {paths.log}"
+        )
+
+
+async def _watch(
+    process: subprocess.Popen[bytes],
+    watcher: StepWatcher,
+    settings: WorkerSettings,
+    on_step: OnStep | None,
+    should_stop: ShouldStop | None,
+) -> None:
+    """Until the process ends, or a stop was asked for and the time for the step under way is over."""
+    stop_at: float | None = None
+    while stop_at is None or time.monotonic() < stop_at:
+        await asyncio.sleep(_POLL_S)
+        ended = process.poll() is not None
+        _report(watcher, settings, on_step)
+        if ended:
+            return
+        if stop_at is None and should_stop is not None and should_stop():
+            settings.stop_file.touch()
+            stop_at = time.monotonic() + _STOP_GRACE_S
+
+
+def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:
+    for point in watcher.new_points():
+        append_line(settings.rl_dir / _STEPS_FILE, point.model_dump_json())
+        if on_step is not None:
+            on_step(point.step, dict(point.values))
+    if watcher.fatal is not None:
+        raise TrainingError(f"an episode on '{watcher.fatal.task}' failed: {watcher.fatal.error}")
+
+
+def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
+    """Everything on disk that the processes read; old leavings of an earlier start removed."""
+    rl = job.config.rl
+    order = task_order(job.tasks, rl.steps * rl.prompts_per_step, job.config.run.seed)
+    with storage_errors(paths.run_dir):
+        worker_settings = job.settings.write()
+        for stale in (job.settings.stop_file, paths.step_metrics):
+            stale.unlink(missing_ok=True)
+        for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
+            folder.mkdir(parents=True, exist_ok=True)
+        write_prompts(paths.prompts, order)
+    return build_environment(job.config, paths, worker_settings)
+
+
+def _finish(job: RLJob, paths: RLPaths) -> RLResult:
+    latest = latest_checkpoint(paths.checkpoints)
+    if latest is None:
+        raise TrainingError(f"verl ended without a checkpoint; see {paths.log}")
+    step, folder = latest
+    if step < job.config.rl.steps:
+        raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")
+    export_model(folder, paths.model_path, paths.exported_model, dtype=job.config.model.dtype)
+    return RLResult(
+        steps=step,
+        model_path=paths.exported_model,
+        metrics_path=paths.rl_dir / _STEPS_FILE,
+        last_checkpoint=folder,
+    )
+
+
+def _steps_done(paths: RLPaths) -> int:
+    latest = latest_checkpoint(paths.checkpoints)
+    return latest[0] if latest else 0

@@ -1,0 +1,58 @@
+"""Joins what verl logs with what the workers wrote down, one metric point a step."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from coding_framework.monitoring.run_state import MetricPoint
+from coding_framework.records import Conversation
+from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.step_reports import LineTail, conversation_values, parse_verl_line
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
+
+class StepWatcher:
+    """Only what was written after its creation counts: an earlier start of the run is another story."""
+
+    def __init__(self, step_metrics: Path, settings: WorkerSettings) -> None:
+        self._metrics = LineTail(step_metrics)
+        self._conversations = LineTail(settings.run_dir / "conversations.jsonl", from_end=True)
+        self._faults = LineTail(settings.fault_file, from_end=True)
+        self._open_conversations: list[Conversation] = []
+        self._open_faults: list[EpisodeFault] = []
+        self._started = time.monotonic()
+        self.fatal: EpisodeFault | None = None
+        """The first fault that the run cannot survive."""
+
+    def new_points(self) -> list[MetricPoint]:
+        """Points of the steps that were finished since the last call."""
+        self._read_faults()
+        lines = self._metrics.new_lines()
+        if lines:
+            self._read_conversations()
+        return [self._point(line) for line in lines]
+
+    def _read_faults(self) -> None:
+        for line in self._faults.new_lines():
+            fault = EpisodeFault.model_validate_json(line)
+            self._open_faults.append(fault)
+            if fault.fatal and self.fatal is None:
+                self.fatal = fault
+
+    def _read_conversations(self) -> None:
+        lines = self._conversations.new_lines()
+        self._open_conversations += [Conversation.model_validate_json(line) for line in lines]
+
+    def _point(self, line: bytes) -> MetricPoint:
+        step, values = parse_verl_line(line)
+        conversations = [one for one in self._open_conversations if one.step == step]
+        faults = [one for one in self._open_faults if one.step == step]
+        self._open_conversations = [one for one in self._open_conversations if (one.step or 0) > step]
+        self._open_faults = [one for one in self._open_faults if one.step > step]
+        return MetricPoint(
+            phase="rl",
+            step=step,
+            values=conversation_values(conversations, faults) | values,
+            elapsed_s=time.monotonic() - self._started,
+        )

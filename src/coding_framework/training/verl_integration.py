@@ -1,0 +1,101 @@
+"""`MultiAgentVERLTrainer`: reinforcement learning of the agents through verl.
+
+    trainer = MultiAgentVERLTrainer(config, conversation_manager, reward_function)
+    result = await trainer.train()
+
+The conversation manager gives the shape of an episode, the reward function its scale; both go to the
+worker processes as settings, and the workers call the same episode driver as everything else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.data.tasks import get_task
+from coding_framework.errors import ConfigError
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
+from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
+__all__ = ["MultiAgentVERLTrainer", "RLResult"]
+
+
+class MultiAgentVERLTrainer:
+    """Trains generator and optimizer together: one policy, every turn a sample of its own."""
+
+    def __init__(
+        self,
+        config: FrameworkConfig,
+        conversation_manager: MultiTurnConversationManager,
+        reward_function: CUDAPerformanceReward,
+        *,
+        run_dir: Path | None = None,
+        model_path: Path | None = None,
+        tasks: Sequence[str] | None = None,
+        on_step: OnStep | None = None,
+        should_stop: ShouldStop | None = None,
+        resume: bool = False,
+    ) -> None:
+        """Checks everything that can be checked without spending time.
+
+        Without `run_dir` a new run folder is made, without `model_path` the configured model is
+        fetched, without `tasks` the configured training tasks are used.
+        """
+        _require(config, FrameworkConfig, "config")
+        _require(conversation_manager, MultiTurnConversationManager, "conversation_manager")
+        _require(reward_function, CUDAPerformanceReward, "reward_function")
+        self.config = config
+        self.tasks = tuple(tasks if tasks is not None else config.tasks.train)
+        if not self.tasks:
+            raise ConfigError("there is no task to train on")
+        for task in self.tasks:
+            get_task(task)
+        self._conversation = conversation_manager.settings
+        self._reward = reward_function.config
+        self._run_dir = run_dir
+        self._model_path = model_path
+        self._on_step = on_step
+        self._should_stop = should_stop
+        self._resume = resume
+
+    async def train(self) -> RLResult:
+        """All steps, then the exported model."""
+        run_dir = self._run_dir or self._new_run_dir()
+        # verl reads prompt and answer lengths from the config: they are the conversation's.
+        config = self.config.model_copy(update={"conversation": self._conversation, "reward": self._reward})
+        settings = WorkerSettings(
+            run_dir=run_dir.resolve(),
+            conversation=self._conversation,
+            reward=self._reward,
+            judge=config.judge,
+        )
+        model = self._model_path
+        if model is None:
+            model = await asyncio.to_thread(_fetch, config.model.name)
+        job = RLJob(config=config, settings=settings, model_path=model, tasks=self.tasks)
+        return await run_rl(job, on_step=self._on_step, should_stop=self._should_stop, resume=self._resume)
+
+    def _new_run_dir(self) -> Path:
+        folder = RunFolder.create(
+            self.config.run.output_dir,
+            None,
+            self.config.model_dump_json(indent=2),
+            label=self.config.run.name,
+        )
+        return folder.path
+
+
+def _require(value: object, wanted: type, name: str) -> None:
+    if not isinstance(value, wanted):
+        raise ConfigError(f"{name} must be a {wanted.__name__}, not {type(value).__name__}")
+
+
+def _fetch(name: str) -> Path:
+    from coding_framework.agents.models.store import fetch_model
+
+    return fetch_model(name)

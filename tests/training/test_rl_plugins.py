@@ -1,0 +1,61 @@
+"""What verl is given: rows with rewards of their own, an estimator over groups, a server's requests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coding_framework.training.rl.rollout_server import SamplingRequest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("verl")
+
+
+def test_every_turn_keeps_its_own_return_although_verl_copies_the_last_score() -> None:
+    from coding_framework.training.rl.agent_loop import _row
+
+    first, last = _row([1], [5, 6, 2], [-1.0, -1.0, -1.0], 0.25, 0), _row([1], [7, 2], [-1.0, -1.0], 0.75, 0)
+    first.reward_score = last.reward_score
+    assert first.as_dict()["rm_scores"].tolist() == [0.0, 0.0, 0.25]
+    assert last.as_dict()["rm_scores"].tolist() == [0.0, 0.75]
+    assert first.as_dict()["response_mask"].tolist() == [1, 1, 1]
+    assert first.as_dict()["rollout_log_probs"].tolist() == [-1.0, -1.0, -1.0]
+
+
+def test_the_estimator_is_registered_and_spreads_a_rows_advantage_over_its_tokens() -> None:
+    from verl.trainer.ppo.core_algos import get_adv_estimator_fn
+
+    import coding_framework.training.rl.turn_trainer  # noqa: F401
+
+    rewards = torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 3.0], [9.0, 0.0, 0.0]])
+    mask = torch.tensor([[1, 1, 0], [1, 1, 1], [0, 0, 0]])
+    advantages, returns = get_adv_estimator_fn("turn_grpo")(
+        token_level_rewards=rewards,
+        response_mask=mask,
+        index=np.array(["a", "a", "a"], dtype=object),
+        config={"norm_adv_by_std_in_grpo": False},
+    )
+    assert advantages.tolist() == [[-2.0, -2.0, 0.0], [2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
+    assert torch.equal(advantages, returns)
+
+
+def test_the_platform_and_the_rollout_are_registered() -> None:
+    from verl.plugin.platform import PlatformRegistry
+    from verl.trainer.ppo.v1 import get_trainer_cls
+    from verl.workers.rollout.base import get_rollout_class
+    from verl.workers.rollout.replica import RolloutReplicaRegistry
+
+    import coding_framework.training.rl.cpu_platform
+    import coding_framework.training.rl.rollout_replica
+    import coding_framework.training.rl.turn_trainer  # noqa: F401
+
+    assert PlatformRegistry.get("cpu") is not None
+    assert get_rollout_class("coding_framework_hf").__name__ == "TransformersRollout"
+    assert RolloutReplicaRegistry.get("coding_framework_hf").__name__ == "TransformersReplica"
+    assert get_trainer_cls("coding_framework_turns").__name__ == "TurnTrainer"
+
+
+def test_a_request_takes_verls_words_for_no_limit() -> None:
+    request = SamplingRequest.from_verl([1, 2], {"temperature": 0.9, "top_k": -1, "top_p": 1.0}, 50)
+    assert request == SamplingRequest((1, 2), max_tokens=50, temperature=0.9, top_p=1.0, top_k=0)
+    assert SamplingRequest.from_verl([1], {"max_tokens": 7}, 50).max_tokens == 7
