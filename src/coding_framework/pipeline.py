@@ -278,7 +278,7 @@ async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
     path = fetch(config.model.name)
     with JudgePool(config.judge) as pool:
-        return await _sample_and_count(config, "base", path, pool, on_conversation=lambda _: None)
+        return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
 
 
 async def _sample_and_count(

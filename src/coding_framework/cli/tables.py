@@ -6,7 +6,7 @@ from rich.table import Table
 
 from coding_framework.monitoring.results import EvaluationReport, ModelResult, TaskResult
 
-LABELS = {"base": "base", "sft": "SFT", "rl": "RL"}
+LABELS = {"base": "base", "sft": "SFT", "rl": "RL", "model": "model"}
 
 
 def evaluation_table(report: EvaluationReport) -> Table:

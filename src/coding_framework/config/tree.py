@@ -140,8 +140,8 @@ class RLConfig(Record):
     """Rank of the trained adapter; 0 trains all weights."""
     lora_alpha: int = Field(default=32, ge=1)
     """Scale of the adapter."""
-    micro_batch_size: int = Field(default=4, ge=1)
-    """Sequences in one forward pass of the update."""
+    micro_batch_size: int = Field(default=1, ge=1)
+    """Longest sequences that fit in one forward pass of the update; shorter ones share it."""
     save_every: int = Field(default=5, ge=1)
     """Steps between checkpoints."""
     num_gpus: int = Field(default=0, ge=0)

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from coding_framework.records import Record, TimeKind
 
-ModelLabel = Literal["base", "sft", "rl"]
+ModelLabel = Literal["base", "sft", "rl", "model"]
 
 _Z_95 = 1.959963984540054
 """97.5 % quantile of the normal distribution."""
@@ -89,7 +89,7 @@ class ModelResult(Record):
     """One column of the table."""
 
     label: ModelLabel
-    """Which stage of training."""
+    """Which stage of training; `model` outside a training."""
     model: Path
     """The folder that was evaluated."""
     tasks: tuple[TaskResult, ...] = Field(min_length=1)
