@@ -34,6 +34,7 @@ check: $(STAMP) ## Lint, formatting, types and the direction of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy launch_complete_cuda_training.py test_complete_system.py
 	@$(BIN)/lint-imports
 
 system-test: $(STAMP) ## Check every component for real: passed, failed, or not available here and why

@@ -11,7 +11,10 @@ MARKS = {"passed": "PASSED", "failed": "FAILED", "not available": "NOT AVAILABLE
 
 def show(result: ComponentResult) -> None:
     """One line as soon as it is known."""
-    print(f"{MARKS[result.status]:<14} {result.component:<24} {result.seconds:6.1f} s  {result.detail}", flush=True)
+    print(
+        f"{MARKS[result.status]:<14} {result.component:<24} {result.seconds:6.1f} s  {result.detail}",
+        flush=True,
+    )
 
 
 def main() -> int:

@@ -27,7 +27,9 @@ PROMISED = {
 
 
 @pytest.mark.parametrize(("module", "names"), PROMISED.items(), ids=PROMISED.keys())
-def test_a_promised_name_can_be_imported_from_where_it_was_promised(module: str, names: tuple[str, ...]) -> None:
+def test_a_promised_name_can_be_imported_from_where_it_was_promised(
+    module: str, names: tuple[str, ...]
+) -> None:
     loaded = importlib.import_module(module)
     for name in names:
         assert hasattr(loaded, name), f"{module} has no {name}"
@@ -51,5 +53,7 @@ def test_help_answers_in_under_a_second() -> None:
 
 def _help_seconds() -> float:
     start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "coding_framework.cli.main", "--help"], capture_output=True, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "coding_framework.cli.main", "--help"], capture_output=True, check=True
+    )
     return time.perf_counter() - start

@@ -108,15 +108,16 @@ class Pipeline:
             return done.path
         start = time.monotonic()
         path = self.run.path / "sft" / "pairs.jsonl"
-        with JudgePool(self.config.judge) as pool, progress_bar("judging pairs", self.config.sft.pairs) as bar:
+        with (
+            JudgePool(self.config.judge) as pool,
+            progress_bar("judging pairs", self.config.sft.pairs) as bar,
+        ):
 
             def on_judged(number: int, report: PairReport) -> None:
                 bar.advance(1, kept=len(report.pairs))
                 self._stop_if_asked()
 
-            report = judge_pairs(
-                self._drafts(pool), pool.judge, on_judged, workers=self.config.judge.workers
-            )
+            report = judge_pairs(self._drafts(pool), pool.judge, on_judged, workers=self.config.judge.workers)
         write_pairs(path, report.pairs)
         log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
         result = PhaseDone(path=path, count=len(report.pairs))

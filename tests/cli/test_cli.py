@@ -59,7 +59,10 @@ def test_judge_reads_standard_input() -> None:
         (("train", "--config", "nothing"), "no config file nothing"),
         (("train", "--resume", "nowhere"), "nowhere is not a run folder"),
         (("train", "--resume", ".", "--set", "rl.steps=1"), "leave out --config and --set"),
-        (("train", "--set", 'tasks.train=["nothing"]', "--set", "run.output_dir=out"), "no task named 'nothing'"),
+        (
+            ("train", "--set", 'tasks.train=["nothing"]', "--set", "run.output_dir=out"),
+            "no task named 'nothing'",
+        ),
         (("evaluate", "no/such/model"), "no/such/model"),
         (("report", "nowhere"), "nowhere is not a run folder"),
     ],

@@ -77,7 +77,7 @@ extern "C" __global__ void sums(const float* x, float* y, float* partial, int ro
         ('extern "C" __global__ void k(const double* x, float* y, int n) {}', "pointer to double"),
         ('extern "C" __global__ void k(const float* x, float* y, int n) {}', "no launch plan"),
         (
-            '// launch: k grid=(n) block=(32)\n'
+            "// launch: k grid=(n) block=(32)\n"
             'extern "C" __global__ void k(const float* x, float* y, int n) { y[n + 7] = x[0]; }',
             "failed on {'n': 65536}",
         ),
@@ -104,9 +104,18 @@ async def test_a_kernel_or_binary_that_is_not_there_is_named(
         await benchmarker.benchmark_kernel(tmp_path / "a.cubin", "scale")
 
 
+async def test_dimensions_that_do_not_fit_are_refused(
+    compiler: CUDACompiler, benchmarker: CUDABenchmarker
+) -> None:
+    result = compiler.compile(get_task("scale").baseline)
+    assert result.binary_path is not None
+    with pytest.raises(UserError, match="do not fit: name exactly n"):
+        await benchmarker.benchmark_kernel(result.binary_path, "scale", dimensions={"m": 4})
+
+
 def test_signatures_are_read_from_the_syntax_tree() -> None:
     first, second = kernel_signatures("""
-extern "C" __global__ void __launch_bounds__(256) add(const float* __restrict__ a, float *b, unsigned int m) {}
+extern "C" __global__ void __launch_bounds__(256) add(const float* __restrict__ a, float *b, unsigned m) {}
 __device__ float helper(float x) { return x; }
 extern "C" { __global__ void none() {} }
 """)
@@ -114,6 +123,6 @@ extern "C" { __global__ void none() {} }
     assert [(p.name, p.type, p.is_pointer, p.is_const) for p in first.parameters] == [
         ("a", "float", True, True),
         ("b", "float", True, False),
-        ("m", "unsigned int", False, False),
+        ("m", "unsigned", False, False),
     ]
     assert (second.name, second.parameters) == ("none", ())

@@ -138,5 +138,5 @@ def test_the_plan_is_bounded() -> None:
 
 def test_a_plan_without_a_value_for_a_shape_names_the_line() -> None:
     plan = parse_launch_plan(source("// launch: grid=(256 / (n - 1)) block=(1)"), TASK)
-    with pytest.raises(ContractViolation, match="line 1: .* divides by zero"):
+    with pytest.raises(ContractViolation, match=r"line 1: .* divides by zero"):
         resolve_launches(plan, TASK, {"n": 1})

@@ -77,7 +77,11 @@ def test_a_passed_kernel_has_a_modelled_time_a_profile_and_every_check(the_judge
         ("x" * 200_001, Verdict.NO_CANDIDATE, "longer than"),
         ("int main() {}", Verdict.BAD_LAUNCH_PLAN, "no `__global__` function"),
         (VECTOR_ADD.baseline.replace("// launch", "// lunch"), Verdict.BAD_LAUNCH_PLAN, "no launch plan"),
-        (VECTOR_ADD.baseline.replace("ceil_div(n, 256)", "n / (n - n)"), Verdict.BAD_LAUNCH_PLAN, "divides by zero"),
+        (
+            VECTOR_ADD.baseline.replace("ceil_div(n, 256)", "n / (n - n)"),
+            Verdict.BAD_LAUNCH_PLAN,
+            "divides by zero",
+        ),
         (VECTOR_ADD.baseline.replace("ceil_div(n, 256)", "n - n"), Verdict.INVALID_LAUNCH, "grid"),
     ],
 )

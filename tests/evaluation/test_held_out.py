@@ -31,7 +31,9 @@ class HalfTrainedModel:
             return Generation(text="I have not learned that.")
         self.asked += 1
         source = get_task("scale").baseline
-        return Generation(text=f"```cuda\n{source.replace('2.5f', '1.5f') if self.asked % 3 == 0 else source}\n```")
+        return Generation(
+            text=f"```cuda\n{source.replace('2.5f', '1.5f') if self.asked % 3 == 0 else source}\n```"
+        )
 
 
 async def test_every_task_is_counted_by_its_own_samples() -> None:

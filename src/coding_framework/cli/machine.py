@@ -96,7 +96,12 @@ def _toolchain() -> list[MachineItem]:
     rows = (
         ("NVRTC", "nvrtc", _place(found.nvrtc_version, found.nvrtc_path), "compiling kernels, no GPU needed"),
         ("CUDA headers", "headers", headers, "cuda_fp16.h, cooperative groups, cub"),
-        ("nvcc", "nvcc", _place(found.nvcc_version, found.nvcc_path), "a second opinion on what NVRTC rejects"),
+        (
+            "nvcc",
+            "nvcc",
+            _place(found.nvcc_version, found.nvcc_path),
+            "a second opinion on what NVRTC rejects",
+        ),
         ("NVIDIA GPU", "gpu", gpus, "measured times instead of modelled ones"),
     )
     return [

@@ -82,7 +82,8 @@ def _compiler() -> str:
         broken = compiler.compile('extern "C" __global__ void k(float* y) { y[0] = ; }')
     _require(result.success, f"the naive matmul does not compile: {result.errors}")
     _require(bool(broken.errors), "a syntax error was not reported")
-    return f"{result.compiler} {result.toolkit} for {result.architecture}; {result.resources[0].registers} registers"
+    registers = result.resources[0].registers
+    return f"{result.compiler} {result.toolkit} for {result.architecture}; {registers} registers"
 
 
 def _nvcc() -> str:
@@ -265,5 +266,3 @@ CHECKS: dict[str, Check] = {
     "GPU": _gpu,
     "Docker": _docker,
 }
-
-

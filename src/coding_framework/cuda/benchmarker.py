@@ -90,6 +90,8 @@ class CUDABenchmarker:
             )
         task = task or _task_from_signature(source, kernel_name)
         shape = dict(dimensions or task.timing_shape)
+        if set(shape) != set(task.dimensions):
+            raise UserError(f"dimensions {shape} do not fit: name exactly {', '.join(task.dimensions)}")
         try:
             plan = parse_launch_plan(source, task)
             request = ExecutionRequest(

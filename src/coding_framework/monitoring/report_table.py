@@ -6,7 +6,7 @@ from coding_framework.monitoring.markup import Html, join, tag
 from coding_framework.monitoring.results import EvaluationReport, Interval, ModelResult, TaskResult
 from coding_framework.monitoring.run_state import RunState
 
-_NAMES = {"base": "Base model", "sft": "After SFT", "rl": "After RL"}
+_NAMES = {"base": "Base model", "sft": "After SFT", "rl": "After RL", "model": "Model"}
 
 
 def evaluation_of(state: RunState) -> EvaluationReport | None:

@@ -168,7 +168,8 @@ WRITER = (
     "from test_compile_cache import success, LIMIT; "
     "from coding_framework.cuda.toolchain.cache import CompilationCache; "
     "cache = CompilationCache(Path(sys.argv[1]), limit_bytes=LIMIT); print('ready', flush=True)\n"
-    "for n in range(int(sys.argv[3])): cache.put('abc', success(cache, 'abc', 'ptx' * 1000), 'source', bytes(100000))"
+    "for n in range(int(sys.argv[3])): "
+    "cache.put('abc', success(cache, 'abc', 'ptx' * 1000), 'source', bytes(100000))"
 )
 
 

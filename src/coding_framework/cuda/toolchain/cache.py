@@ -1,10 +1,10 @@
 """Compilations on disk, addressed by everything that went into them.
 
 An entry is `<key>.cubin`, `<key>.ptx`, `<key>.cu` (the source), `<key>.json` (the
-`CompilationResult`) and `<key>.sum`, the digests of the others. Every file is written beside its place and renamed, the sum last: an entry
-without a matching sum does not exist, so a killed writer, a full disk or two writers at once cannot
-make a wrong one. Reading an entry renews it; when the folder outgrows its limit, those unread for
-longest go first. The processes of one machine may share a folder.
+`CompilationResult`) and `<key>.sum`, the digests of the others. Every file is written beside its
+place and renamed, the sum last: an entry without a matching sum does not exist, so a killed writer, a
+full disk or two writers at once cannot make a wrong one. Reading an entry renews it; when the folder
+outgrows its limit, those unread for longest go first. The processes of one machine may share a folder.
 """
 
 from __future__ import annotations

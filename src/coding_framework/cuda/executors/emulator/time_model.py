@@ -25,6 +25,8 @@ from coding_framework.records.measurement import ProfileReport
 
 IMPERFECT_OVERLAP = 0.1
 """Share of the bounds that do not decide which is added nevertheless."""
+LAUNCH_BOUND = 0.25
+"""A kernel that runs for less than this share of its launch time is bound by the launch."""
 MOVE_COST = 0.25
 """PTX moves mostly vanish in ptxas; one in four is taken to survive."""
 SECTOR = 32
@@ -59,7 +61,8 @@ def modelled_time_us(
     busiest = ceil(num_blocks / device.num_sms) / num_blocks
     """Share of all work that the busiest SM has."""
     bounds = {
-        "memory": max(moved / (device.dram_tb_per_s * 1e6), _cache_us(counters, busiest, device)),
+        "memory": max(moved / (device.dram_tb_per_s * 1e6), _cache_us(counters, busiest, device))
+        + _request_us(counters, busiest, device),
         "compute": _compute_us(counters, busiest, device),
         "shared memory": _clocks(counters.shared_passes * busiest, device),
         "latency": _latency_us(counters, held, num_blocks, threads, device),
@@ -77,7 +80,7 @@ def modelled_time_us(
         latency_us=bounds["latency"],
         dram_bytes=moved,
         occupancy=held,
-        limiter="launch" if running < device.launch_us / 2 else slowest,
+        limiter="launch" if running < LAUNCH_BOUND * device.launch_us else slowest,
     )
 
 
@@ -100,6 +103,12 @@ def _cache_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> 
     return max(l2, l1)
 
 
+def _request_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
+    """Accesses that bring new sectors; one of a whole warp brings four of them at least."""
+    bringing = min(counters.global_requests, counters.unique_sectors / 4)
+    return _clocks(bringing * device.request_clocks * busiest, device)
+
+
 def _compute_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
     """The busiest unit, or the issue slots."""
     issued = sum(n * (MOVE_COST if kind == "move" else 1.0) for kind, n in counters.by_class.items())
@@ -116,6 +125,8 @@ def _latency_us(
     if not counters.warp_instructions:
         return 0.0
     clocks = sum(n * device.latency_clocks.get(kind, 4.0) for kind, n in counters.by_class.items())
+    clocks += counters.global_sectors * device.sector_clocks
+    clocks += counters.unique_sectors * device.new_sector_clocks
     warps = num_blocks * ceil(threads / 32)
     mean_instructions = counters.warp_instructions / warps
     longest = clocks / warps * max(1.0, counters.max_warp_instructions / mean_instructions)
@@ -140,7 +151,7 @@ def profile_from_counters(
         "latency": sum(e.latency_us for e in estimates),
     }
     limiter = max(terms, key=lambda name: terms[name])
-    if terms[limiter] < sum(e.launch_us for e in estimates) / 2:
+    if terms[limiter] < LAUNCH_BOUND * sum(e.launch_us for e in estimates):
         limiter = "launch"
     report = build_report(
         counters,

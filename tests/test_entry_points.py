@@ -1,0 +1,105 @@
+"""The two scripts at the root: thin, and with the promised flags."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from coding_framework.cli.system_check import CHECKS, check_system
+from coding_framework.config import FrameworkConfig, load_config
+from coding_framework.errors import ConfigError, NotAvailableError
+
+ROOT = Path(__file__).parents[1]
+
+
+def load_script(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def resolve(*arguments: str) -> FrameworkConfig:
+    script = load_script("launch_complete_cuda_training")
+    config: FrameworkConfig = script.resolve(script.parse_arguments(list(arguments)))
+    return config
+
+
+def test_the_quick_test_is_the_quick_preset() -> None:
+    assert resolve("--quick-test") == load_config("quick")
+    assert resolve() == load_config()
+
+
+def test_every_flag_changes_what_it_says() -> None:
+    config = resolve(
+        "--quick-test",
+        "--num-gpus=2",
+        "--sft-examples=30",
+        "--sft-batch-size=3",
+        "--sft-gradient-accumulation-steps=5",
+        "--num-episodes=100",
+        "--rl-batch-size=12",
+        "--no-docker-sandbox",
+    )
+    assert (config.rl.num_gpus, config.sft.pairs, config.sft.batch_size) == (2, 30, 3)
+    assert config.sft.gradient_accumulation_steps == 5
+    assert config.rl.prompts_per_step * config.rl.group_size == 12
+    assert config.rl.steps == 9, "100 episodes in steps of 12"
+    assert resolve("--skip-sft").sft.enabled is False
+    assert resolve("--skip-rl").rl.enabled is False
+
+
+def test_nonsense_is_refused_before_anything_starts() -> None:
+    with pytest.raises(ConfigError, match=r"sft\.pairs"):
+        resolve("--sft-examples=0")
+    with pytest.raises(ConfigError, match=r"rl\.steps"):
+        resolve("--num-episodes=-3")
+
+
+def test_the_launch_script_reports_bad_input_with_an_exit_code(tmp_path: Path) -> None:
+    script = ROOT / "launch_complete_cuda_training.py"
+    answer = subprocess.run(
+        [sys.executable, str(script), "--resume", "nowhere"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert answer.returncode == 2
+    assert "nowhere is not a run folder" in answer.stderr
+
+
+def test_the_system_check_tells_passed_failed_and_not_available_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing() -> str:
+        raise NotAvailableError("there is none")
+
+    def broken() -> str:
+        raise RuntimeError("it broke")
+
+    monkeypatch.setattr(
+        "coding_framework.cli.system_check.CHECKS", {"a": lambda: "seen", "b": missing, "c": broken}
+    )
+    seen: list[str] = []
+    report = check_system(lambda result: seen.append(result.component))
+    assert [r.status for r in report.results] == ["passed", "not available", "failed"]
+    assert report.summary == "1 passed, 1 failed, 1 not available here"
+    assert seen == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "component",
+    [
+        "compiler (NVRTC)",
+        "judge and emulator",
+        "benchmarker",
+        "conversation and reward",
+        "run folder and report",
+    ],
+)
+def test_a_component_of_the_core_passes_its_check(component: str) -> None:
+    assert CHECKS[component]()
