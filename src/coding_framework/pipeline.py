@@ -17,6 +17,7 @@ from types import FrameType
 import structlog
 
 from coding_framework.agents.models.chat_model import ChatModel
+from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.pool import JudgePool
@@ -177,6 +178,7 @@ class Pipeline:
             PhaseDone(path=result.merged_dir, count=len(result.losses)),
             seconds=time.monotonic() - start,
         )
+        release_memory()
         return result.merged_dir
 
     async def _rl(self, start_model: Path) -> Path:
@@ -232,6 +234,7 @@ class Pipeline:
             self._stop_if_asked()
 
         result = await _sample_and_count(self.config, label, path, pool, keep)
+        release_memory()
         self.run.mark_done(f"evaluation_{label}", result, seconds=result.seconds)
         return result
 
@@ -263,10 +266,14 @@ class Pipeline:
 def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
     """A model in this process, sampling as the evaluation's settings say."""
     from coding_framework.agents.models.chat_model import SamplingSettings, TransformersChatModel
+    from coding_framework.agents.models.loading import compute_dtype, default_device
 
+    device = default_device()
+    dtype = config.evaluation.dtype
     return TransformersChatModel.from_pretrained(
         path,
-        dtype=config.model.dtype,
+        dtype=compute_dtype(device) if dtype == "auto" else dtype,
+        device=device,
         settings=SamplingSettings(
             temperature=config.evaluation.temperature,
             seed=config.run.seed,

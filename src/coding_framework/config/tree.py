@@ -187,6 +187,8 @@ class EvaluationConfig(Record):
     """0 is greedy."""
     batch_size: int = Field(default=16, ge=1)
     """Answers sampled together."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Number format while sampling; `auto` is bfloat16 where the hardware multiplies it."""
     include_train_tasks: bool = True
     """Also show the tasks that were trained on, marked as such."""
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from coding_framework.agents.models.batch_queue import BatchQueue
 from coding_framework.agents.models.batched_generator import BatchedGenerator, Sampled
 from coding_framework.agents.models.chat_template import prompt_token_ids
-from coding_framework.agents.models.loading import load_causal_model, load_tokenizer, require_transformers
+from coding_framework.agents.models.loading import default_device, load_causal_model, load_tokenizer
 from coding_framework.agents.models.store import resolve_model
 from coding_framework.errors import UserError
 from coding_framework.records import Generation, GenerationRequest
@@ -75,10 +75,7 @@ class TransformersChatModel:
     ) -> TransformersChatModel:
         """Load a model that is on this machine; `device` None takes a GPU when there is one."""
         path = resolve_model(str(path_or_name))
-        require_transformers()
-        import torch
-
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        device = device or default_device()
         model = load_causal_model(path, dtype=dtype, device=device, adapter=adapter)
         generator = BatchedGenerator(model, load_tokenizer(path), device)
         return cls(generator, settings or SamplingSettings())

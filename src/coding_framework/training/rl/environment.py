@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from coding_framework.agents.models.loading import prepare_cpu_arithmetic
+from coding_framework.agents.models.loading import BRIEF_SPIN, prepare_cpu_arithmetic
 from coding_framework.config import FrameworkConfig
 from coding_framework.training.rl.names import COMMON_PLUGINS, CPU_PLUGINS, WORKER_SETTINGS_ENV
 from coding_framework.training.rl.paths import RLPaths
@@ -37,10 +37,7 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
 
 
 def _cpu_threads() -> dict[str, str]:
-    """Sampling and updating alternate, so each may use every core; waiting threads must not spin.
-
-    Spinning cost a factor of seven when another program wanted the second of two cores.
-    """
+    """Sampling and updating alternate, so each may use every core, but waiting threads spin briefly."""
     prepare_cpu_arithmetic()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(cores)), "OMP_WAIT_POLICY": "PASSIVE"}
+    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(cores)), "GOMP_SPINCOUNT": BRIEF_SPIN}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from coding_framework.agents.models.loading import (
-    cpu_flags,
+    compute_dtype,
+    default_device,
     load_causal_model,
     quiet_transformers,
     require_transformers,
@@ -60,19 +61,6 @@ def mixed_precision(model: Any) -> Iterator[None]:
         yield
 
 
-def training_device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def compute_dtype(device: str) -> str:
-    """bfloat16 wherever the hardware multiplies it."""
-    if device == "cuda" or cpu_flags() & {"avx512_bf16", "amx_bf16"}:
-        return "bfloat16"
-    return "float32"
-
-
 def use_4bit(config: SFTConfig) -> bool:
     """What `quantize` means on this machine."""
     import torch
@@ -83,7 +71,7 @@ def use_4bit(config: SFTConfig) -> bool:
 
 
 def _load_whole(model_path: Path) -> Any:
-    device = training_device()
+    device = default_device()
     return load_causal_model(model_path, dtype=compute_dtype(device), device=device)
 
 
