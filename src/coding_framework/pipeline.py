@@ -63,6 +63,17 @@ class PhaseDone(Record):
     """How many pairs, or steps."""
 
 
+class _StepCounter:
+    """How far a bar must move to show a step; a resumed phase does not begin at the first."""
+
+    def __init__(self) -> None:
+        self._shown = 0
+
+    def __call__(self, step: int) -> int:
+        moved, self._shown = step - self._shown, step
+        return moved
+
+
 class Pipeline:
     """One training run in one folder."""
 
@@ -70,7 +81,6 @@ class Pipeline:
         self.config = config
         self.run = run
         self._stop_requested = False
-        self._started_s = time.monotonic()
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
@@ -152,6 +162,7 @@ class Pipeline:
         if done is not None:
             return done.path
         start = time.monotonic()
+        reached = _StepCounter()
         with progress_bar("SFT", self.config.sft.steps) as bar:
 
             def on_step(step: SFTStep) -> None:
@@ -160,8 +171,8 @@ class Pipeline:
                     "learning_rate": step.learning_rate,
                     "tokens_per_s": step.answer_tokens / max(step.seconds, 1e-9),
                 }
-                self._metric("sft", step.step, values)
-                bar.advance(1, loss=step.loss)
+                self._metric("sft", step.step, values, start)
+                bar.advance(reached(step.step), loss=step.loss)
 
             result = run_sft(
                 read_pairs(pairs_path),
@@ -187,11 +198,13 @@ class Pipeline:
             return done.path
         start = time.monotonic()
         reward = CUDAPerformanceReward(self.config.reward)
+        reached = _StepCounter()
         with progress_bar("GRPO (verl)", self.config.rl.steps) as bar:
 
             def on_step(step: int, values: dict[str, float]) -> None:
-                self._metric("rl", step, values)
-                bar.advance(1, reward=values.get("reward_mean", 0.0), passed=values.get("pass_rate", 0.0))
+                self._metric("rl", step, values, start)
+                shown = {name: values[name] for name in ("reward_mean", "pass_rate") if name in values}
+                bar.advance(reached(step), **shown)
 
             trainer = MultiAgentVERLTrainer(
                 self.config,
@@ -238,8 +251,8 @@ class Pipeline:
         self.run.mark_done(f"evaluation_{label}", result, seconds=result.seconds)
         return result
 
-    def _metric(self, phase: str, step: int, values: dict[str, float]) -> None:
-        elapsed_s = time.monotonic() - self._started_s
+    def _metric(self, phase: str, step: int, values: dict[str, float], started_s: float) -> None:
+        elapsed_s = time.monotonic() - started_s
         point = {"phase": phase, "step": step, "values": values, "elapsed_s": elapsed_s}
         self.run.append_metric(MetricPoint.model_validate(point))
 
