@@ -280,3 +280,11 @@ def test_a_child_that_dies_at_start_says_why(worker: Worker, monkeypatch: pytest
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(WorkerDied, match="exit code 1"):
         worker.call(PROBES + "echo", 1, timeout_s=10)
+
+
+def test_a_parent_with_much_memory_does_not_make_a_crash_look_like_want_of_memory(worker: Worker) -> None:
+    held = bytearray(1_200_000_000)
+    held[::4096] = b"x" * len(held[::4096])
+    with pytest.raises(WorkerDied, match="SIGSEGV"):
+        worker.call(PROBES + "end_by_signal", int(signal.SIGSEGV), timeout_s=20)
+    assert len(held) > 0

@@ -17,7 +17,7 @@ app = typer.Typer(help="List and fetch models.", no_args_is_help=True)
 @app.command("list")
 def list_(json: JsonOption = False) -> None:
     """List the embedded models and whether they are in the cache."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from coding_framework.agents.models.store import list_models
     from coding_framework.cli.output import print_record, stdout_console
@@ -27,7 +27,7 @@ def list_(json: JsonOption = False) -> None:
     if json:
         print_record(Models(models=models))
         return
-    table = Table("name", "size", "in the cache", "licence")
+    table = Table(Column("name", no_wrap=True), "size", Column("in the cache", overflow="fold"), "licence")
     for model in models:
         table.add_row(model.name, f"{model.size_bytes / 1e6:,.0f} MB", str(model.path or "no"), model.licence)
     stdout_console().print(table)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -35,6 +36,8 @@ class Child:
     lifeline: int
     stderr: IO[bytes]
     owner_pid: int
+    inherited_peak_bytes: int
+    """Linux counts what the parent held before `exec` as the child's own peak: below this it says nothing."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Death:
 
     exit_code: int
     peak_resident_bytes: int
+    """0 when it is not known."""
     stderr_tail: str
 
 
@@ -70,7 +74,11 @@ def start(memory_limit_bytes: int) -> Child:
     finally:
         theirs.close()
         os.close(lifeline_read)
-    return Child(process, ours, lifeline_write, stderr, os.getpid())
+    return Child(process, ours, lifeline_write, stderr, os.getpid(), _own_peak_bytes())
+
+
+def _own_peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def _environment() -> dict[str, str]:
@@ -94,7 +102,8 @@ def end(child: Child, *, grace_s: float) -> Death:
     os.close(child.lifeline)
     tail = _tail(child.stderr)
     child.stderr.close()
-    return Death(child.process.returncode, usage_bytes, tail)
+    known_bytes = usage_bytes if usage_bytes > child.inherited_peak_bytes else 0
+    return Death(child.process.returncode, known_bytes, tail)
 
 
 def _reap(process: subprocess.Popen[bytes], limit_s: float | None) -> int:

@@ -39,19 +39,20 @@ async def evaluate_model(
     """`samples_per_task` episodes of each task; `on_conversation` sees every one as it ends."""
     start = time.monotonic()
     settings = config.conversation.model_copy(update={"max_turns": config.evaluation.max_turns})
-    # Twice the batch: while one batch is judged, the next is sampled.
-    room = asyncio.Semaphore(2 * config.evaluation.batch_size)
 
     async def sample(task: Task) -> Conversation:
-        async with room:
-            conversation = await run_episode(
-                task, generate, judge=judge, reward=reward, settings=settings, phase="evaluation"
-            )
+        conversation = await run_episode(
+            task, generate, judge=judge, reward=reward, settings=settings, phase="evaluation"
+        )
         on_conversation(conversation)
         return conversation
 
-    samples = [sample(task) for task in tasks for _ in range(config.evaluation.samples_per_task)]
-    conversations = await _gather_or_cancel([asyncio.ensure_future(one) for one in samples])
+    wanted = [task for task in tasks for _ in range(config.evaluation.samples_per_task)]
+    conversations: list[Conversation] = []
+    # Batch by batch: a model and a judge that want the same cores at once take three times as long.
+    for first in range(0, len(wanted), config.evaluation.batch_size):
+        batch = wanted[first : first + config.evaluation.batch_size]
+        conversations += await _gather_or_cancel([asyncio.ensure_future(sample(task)) for task in batch])
     held_out = frozenset(config.tasks.held_out)
     return ModelResult(
         label=label,

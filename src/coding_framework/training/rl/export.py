@@ -32,7 +32,7 @@ def latest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
     return step, folder
 
 
-def export_model(checkpoint: Path, start_model: Path, target: Path, *, dtype: str = "float32") -> None:
+def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str = "float32") -> None:
     """The start model with the checkpoint's weights, as `target`.
 
     The sum is formed in float32: small changes would vanish in the rounding of a bfloat16 base.

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.errors import TrainingError, TrainingInterrupted
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import TrainingError, TrainingInterrupted, WorkerDied, WorkerRaised
 from coding_framework.monitoring.storage import append_line, storage_errors
 from coding_framework.records import Record
 from coding_framework.training.rl.environment import build_environment
-from coding_framework.training.rl.export import export_model, latest_checkpoint
+from coding_framework.training.rl.export import latest_checkpoint
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
@@ -38,6 +39,9 @@ ShouldStop = Callable[[], bool]
 _STEPS_FILE = "steps.jsonl"
 _POLL_S = 0.5
 _STOP_GRACE_S = 60.0
+_EXPORT = "coding_framework.training.rl.export:export_model"
+_EXPORT_TIMEOUT_S = 3600.0
+_EXPORT_MEMORY_BYTES = 2**40
 
 
 class RLResult(Record):
@@ -148,7 +152,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     step, folder = latest
     if step < job.config.rl.steps:
         raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")
-    export_model(folder, paths.model_path, paths.exported_model, dtype=job.config.model.dtype)
+    _export(folder, paths, job.config.model.dtype)
     return RLResult(
         steps=step,
         model_path=paths.exported_model,
@@ -160,3 +164,22 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
 def _steps_done(paths: RLPaths) -> int:
     latest = latest_checkpoint(paths.checkpoints)
     return latest[0] if latest else 0
+
+
+def _export(checkpoint: Path, paths: RLPaths, dtype: str) -> None:
+    """In a process of its own: it gives back the memory of two models, and nothing loaded here matters.
+
+    Distributed tensors cannot be read back in a process that has certain other libraries loaded.
+    """
+    with Worker(memory_limit_bytes=_EXPORT_MEMORY_BYTES, name="export") as worker:
+        try:
+            worker.call(
+                _EXPORT,
+                checkpoint,
+                paths.model_path,
+                paths.exported_model,
+                dtype,
+                timeout_s=_EXPORT_TIMEOUT_S,
+            )
+        except (WorkerRaised, WorkerDied) as error:
+            raise TrainingError(f"the weights in {checkpoint} could not be exported: {error}") from error
