@@ -279,14 +279,10 @@ class Pipeline:
 def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
     """A model in this process, sampling as the evaluation's settings say."""
     from coding_framework.agents.models.chat_model import SamplingSettings, TransformersChatModel
-    from coding_framework.agents.models.loading import compute_dtype, default_device
 
-    device = default_device()
-    dtype = config.evaluation.dtype
     return TransformersChatModel.from_pretrained(
         path,
-        dtype=compute_dtype(device) if dtype == "auto" else dtype,
-        device=device,
+        dtype=config.model.dtype,
         settings=SamplingSettings(
             temperature=config.evaluation.temperature,
             seed=config.run.seed,

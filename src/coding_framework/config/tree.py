@@ -28,7 +28,7 @@ class ModelConfig(Record):
     name: str = "smollm2-135m-instruct"
     """An embedded model (`cuda-rl models list`), a local folder, or a Hugging Face name."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """Number format of weights during training and sampling."""
+    """Number format of weights during RL and sampling; in bfloat16 the small changes of RL vanish."""
 
 
 class JudgeConfig(Record):
@@ -124,8 +124,8 @@ class RLConfig(Record):
     """Tasks sampled for one step."""
     group_size: int = Field(default=8, ge=2)
     """Episodes of each task, compared with each other."""
-    learning_rate: float = Field(default=2e-5, gt=0)
-    """Constant."""
+    learning_rate: float = Field(default=1e-4, gt=0)
+    """Constant; an adapter bears ten times what full weights would."""
     kl_coef: float = Field(default=0.0, ge=0)
     """Weight of the KL term to the start model; 0 loads no reference model."""
     clip_low: float = Field(default=0.2, gt=0)
@@ -187,8 +187,6 @@ class EvaluationConfig(Record):
     """0 is greedy."""
     batch_size: int = Field(default=16, ge=1)
     """Answers sampled together."""
-    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Number format while sampling; `auto` is bfloat16 where the hardware multiplies it."""
     include_train_tasks: bool = True
     """Also show the tasks that were trained on, marked as such."""
 
