@@ -100,8 +100,10 @@ def _status(
 
 def _spent(phase: MetricPhase, state: RunState, history: RunHistory) -> str:
     finished = state.phase(phase)
-    if finished and finished.seconds is not None:
-        return duration(finished.seconds)
+    parts = [p.seconds for p in state.phases if p.name == phase or p.name.startswith(f"{phase}_")]
+    seconds = [part for part in parts if part is not None]
+    if finished and seconds:
+        return duration(sum(seconds))
     if phase in history.elapsed_s:
         words = duration(history.elapsed_s[phase])
         return words if finished else f"{words} so far"
