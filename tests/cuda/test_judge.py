@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.checking import PlannedCheck, compare_outputs, expected_outputs, poisoned_buffers
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
+from coding_framework.cuda.executors.base import ExecutionRequest
+from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.judge import Judge, default_judge, judge
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.data.tasks import all_tasks, get_task
@@ -56,6 +62,27 @@ def test_a_race_names_both_lines(the_judge: Judge) -> None:
     message = judged(the_judge, "missing_barrier").message
     assert "line 6" in message
     assert "line 9" in message
+
+
+def test_without_the_race_detector_the_missing_barrier_gives_the_right_answer() -> None:
+    """Lanes run in step here, so only the detector can tell; that is what it is for."""
+    source = (CANDIDATES / "missing_barrier.cu").read_text()
+    check = PlannedCheck({"n": 1000}, "normal", hidden=False)
+    inputs = draw_inputs(VECTOR_ADD, check.dimensions, check.distribution, seed=1)
+    plan = parse_launch_plan(source, VECTOR_ADD)
+    with CUDACompiler() as compiler:
+        ptx = compiler.compile(source).ptx
+    assert ptx is not None
+    request = ExecutionRequest(
+        ptx=ptx,
+        launches=resolve_launches(plan, VECTOR_ADD, check.dimensions),
+        buffers=poisoned_buffers(VECTOR_ADD, plan, check.dimensions, inputs, 0),
+        detect_races=False,
+    )
+    outcome = execute(request)
+    assert outcome.fault is None
+    expected = expected_outputs(VECTOR_ADD, inputs, check.dimensions)
+    assert compare_outputs(VECTOR_ADD, check, outcome.buffers, expected).passed
 
 
 def test_a_passed_kernel_has_a_modelled_time_a_profile_and_every_check(the_judge: Judge) -> None:
