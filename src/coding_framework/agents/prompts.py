@@ -21,12 +21,14 @@ def generator_messages(task: Task) -> tuple[Message, ...]:
 
 def optimizer_messages(task: Task, last: Evaluation, best: Evaluation | None) -> tuple[Message, ...]:
     """A later turn: repair what failed, or make faster what passed."""
-    shown = best if best is not None and best.candidate is not None else last
+    shown = best or last
     parts = [_describe(task)]
     if shown.candidate is not None:
         parts.append(f"Your kernel:\n```cuda\n{_shorten(shown.candidate.source.strip())}\n```")
-    parts.append(f"The judge says: {last.message}")
-    parts.append("Write it faster." if last.passed else "Write it correctly.")
+    parts.append(f"The judge says: {shown.message}")
+    if shown is not last:
+        parts.append(f"A later attempt was worse: {last.message}")
+    parts.append("Write it faster." if shown.passed else "Write it correctly.")
     content = "\n\n".join(parts)
     return (Message(role="system", content=SYSTEM), Message(role="user", content=content))
 
