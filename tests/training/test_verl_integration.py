@@ -11,7 +11,7 @@ from coding_framework.config import FrameworkConfig, RLConfig
 from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, UnknownTaskError
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.export import export_model, latest_checkpoint
+from coding_framework.training.rl.export import export_model, latest_checkpoint, prune_checkpoints
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 MANAGER, REWARD = MultiTurnConversationManager(), CUDAPerformanceReward()
@@ -53,6 +53,18 @@ def test_the_last_finished_checkpoint_is_found(tmp_path: Path) -> None:
         latest_checkpoint(tmp_path)
     (tmp_path / "global_step_12").mkdir()
     assert latest_checkpoint(tmp_path) == (12, tmp_path / "global_step_12")
+
+
+def test_only_the_newest_finished_checkpoints_are_kept(tmp_path: Path) -> None:
+    prune_checkpoints(tmp_path, keep=2)
+    for step in (1, 2, 9, 10, 11):
+        (tmp_path / f"global_step_{step}").mkdir()
+    (tmp_path / "latest_checkpointed_iteration.txt").write_text("10")
+    prune_checkpoints(tmp_path, keep=2)
+    assert sorted(folder.name for folder in tmp_path.glob("global_step_*")) == [
+        "global_step_10",
+        "global_step_9",
+    ]
 
 
 def test_full_weights_are_exported_as_they_were_saved(tmp_path: Path) -> None:

@@ -32,6 +32,20 @@ def latest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
     return step, folder
 
 
+def prune_checkpoints(checkpoints: Path, *, keep: int) -> None:
+    """Leave the `keep` newest finished checkpoints: verl counts only those of its own process.
+
+    A folder beyond the last finished step was being written when the process ended; it goes too.
+    """
+    latest = latest_checkpoint(checkpoints)
+    if latest is None:
+        return
+    steps = {int(folder.name.rpartition("_")[2]): folder for folder in checkpoints.glob("global_step_*")}
+    finished = sorted(step for step in steps if step <= latest[0])
+    for step in set(steps) - set(finished[-keep:]):
+        shutil.rmtree(steps[step], ignore_errors=True)
+
+
 def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str = "float32") -> None:
     """The start model with the checkpoint's weights, as `target`.
 

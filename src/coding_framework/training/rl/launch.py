@@ -24,8 +24,8 @@ from coding_framework.errors import TrainingError, TrainingInterrupted, WorkerDi
 from coding_framework.monitoring.storage import append_line, storage_errors
 from coding_framework.records import Record
 from coding_framework.training.rl.environment import build_environment
-from coding_framework.training.rl.export import latest_checkpoint
-from coding_framework.training.rl.overrides import build_overrides
+from coding_framework.training.rl.export import latest_checkpoint, prune_checkpoints
+from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
 from coding_framework.training.rl.requirements import choose_rollout
@@ -141,6 +141,7 @@ def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
             stale.unlink(missing_ok=True)
         for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
             folder.mkdir(parents=True, exist_ok=True)
+        prune_checkpoints(paths.checkpoints, keep=1)
         write_prompts(paths.prompts, order)
     return build_environment(job.config, paths, worker_settings)
 
@@ -149,6 +150,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     latest = latest_checkpoint(paths.checkpoints)
     if latest is None:
         raise TrainingError(f"verl ended without a checkpoint; see {paths.log}")
+    prune_checkpoints(paths.checkpoints, keep=CHECKPOINTS_KEPT)
     step, folder = latest
     if step < job.config.rl.steps:
         raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")

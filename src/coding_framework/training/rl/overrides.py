@@ -22,6 +22,10 @@ _RAY_CPU_SLOTS = 8
 """Logical: verl's helper actors each ask for one and mostly wait."""
 
 
+CHECKPOINTS_KEPT = 2
+"""The last one, and the one before in case it is damaged."""
+
+
 def build_overrides(config: FrameworkConfig, paths: RLPaths, *, rollout: str = ROLLOUT_NAME) -> list[str]:
     """Everything that differs from verl's defaults, as `key=value` for hydra."""
     settings: dict[str, Value] = {
@@ -131,7 +135,7 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         "trainer.val_before_train": False,
         "trainer.test_freq": -1,
         "trainer.save_freq": config.rl.save_every,
-        "trainer.max_actor_ckpt_to_keep": 2,
+        "trainer.max_actor_ckpt_to_keep": CHECKPOINTS_KEPT,
         "trainer.total_training_steps": config.rl.steps,
         "trainer.total_epochs": 2,
         "trainer.resume_mode": "auto",
