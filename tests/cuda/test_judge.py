@@ -13,6 +13,7 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
 from coding_framework.cuda.executors.base import ExecutionRequest
 from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.device_model import H200
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.judge import Judge, default_judge, judge
 from coding_framework.cuda.pool import JudgePool
@@ -159,6 +160,24 @@ def test_hidden_shapes_are_described_but_never_told(the_judge: Judge) -> None:
     message = the_judge.judge(VECTOR_ADD, Candidate(source=source)).message
     hidden = {str(size) for shape in VECTOR_ADD.hidden_shapes for size in shape.values() if size > 64}
     assert not any(number in message for number in hidden)
+
+
+def test_a_time_that_the_device_cannot_reach_is_rejected() -> None:
+    """The same kernel on a device whose DRAM on paper is far slower than the model believes."""
+    slow_on_paper = H200.model_copy(update={"dram_peak_tb_per_s": 0.001})
+    one = Judge(device=slow_on_paper)
+    evaluation = one.judge(VECTOR_ADD, Candidate(source=VECTOR_ADD.baseline))
+    one.close()
+    assert evaluation.verdict is Verdict.TOO_FAST
+    assert "work is missing" in evaluation.message
+
+
+def test_the_limit_of_all_runs_together_is_named_as_such() -> None:
+    one = Judge(JudgeConfig(total_timeout_s=1e-6))
+    evaluation = one.judge(VECTOR_ADD, Candidate(source=VECTOR_ADD.baseline))
+    one.close()
+    assert evaluation.verdict is Verdict.TIMEOUT
+    assert "all runs together" in evaluation.message
 
 
 def test_host_code_contracts_are_refused_by_the_emulator(the_judge: Judge) -> None:

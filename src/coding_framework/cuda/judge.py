@@ -304,7 +304,12 @@ class Judge:
         except ContractViolation as violation:
             raise _Rejected(Verdict.BAD_LAUNCH_PLAN, str(violation), violation.line) from None
         left_s = progress.deadline - time.monotonic()
-        outcome = self._executor.run(request, timeout_s=max(0.1, min(self.config.run_timeout_s, left_s)))
+        if left_s <= 0:
+            raise _Rejected(
+                Verdict.TIMEOUT,
+                f"all runs together took over {self.config.total_timeout_s:g} s: too much work a thread",
+            )
+        outcome = self._executor.run(request, timeout_s=min(self.config.run_timeout_s, left_s))
         if outcome.fault is not None:
             where = shape_words(task, check.dimensions, hidden=check.hidden)
             words = without_sizes(outcome.fault.message) if check.hidden else outcome.fault.message
