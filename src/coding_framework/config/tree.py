@@ -34,10 +34,22 @@ class ModelConfig(Record):
 class JudgeConfig(Record):
     """How candidates are judged."""
 
-    executor: Literal["emulator"] = "emulator"
-    """What runs the kernels."""
-    architecture: str = Field(default="sm_90", pattern=r"^sm_\d+a?$")
-    """GPU architecture to compile for."""
+    executor: Literal["emulator", "gpu", "auto"] = "emulator"
+    """What runs the kernels; `auto` is the GPU where there is one, and says which it took."""
+    gpu_index: int = Field(default=0, ge=0)
+    """Which device of the driver."""
+    timed_launches: int = Field(default=50, ge=10, le=1000)
+    """Cold-L2 launches behind a measured median."""
+    profile: bool = False
+    """On a GPU: also run Nsight Compute on candidates that pass (seconds each)."""
+    sandbox: Literal["auto", "docker", "bubblewrap", "process"] = "auto"
+    """Where host code (contracts `extension` and `module`) runs; `auto` takes the first that works."""
+    docker_image: str = "coding-framework-sandbox"
+    """Image of the Docker sandbox."""
+    compile_flags: tuple[str, ...] = ()
+    """Passed to the compiler as they are, e.g. `--use_fast_math`."""
+    architecture: str = Field(default="sm_90", pattern=r"^(auto|sm_\d+a?)$")
+    """GPU architecture to compile for; `auto` asks the driver, and is `sm_90` where there is none."""
     compile_timeout_s: float = Field(default=30, gt=0)
     """Limit of one compilation."""
     compile_memory_bytes: int = Field(default=8 * 2**30, gt=0)

@@ -20,6 +20,7 @@ from coding_framework.records.conversation import (
 )
 from coding_framework.records.evaluation import Evaluation, Gate, Verdict
 from coding_framework.records.expression import Expression, parse_expression
+from coding_framework.records.finding import Finding, Severity
 from coding_framework.records.measurement import (
     KernelTiming,
     ProfileReport,
@@ -32,6 +33,7 @@ from coding_framework.records.task import (
     Dimensions,
     Distribution,
     DType,
+    ModuleTask,
     Oracle,
     Task,
     TensorSpec,
@@ -52,6 +54,7 @@ __all__ = [
     "Distribution",
     "Evaluation",
     "Expression",
+    "Finding",
     "Gate",
     "Generation",
     "GenerationRequest",
@@ -60,11 +63,13 @@ __all__ = [
     "Launch",
     "LaunchPlan",
     "Message",
+    "ModuleTask",
     "Oracle",
     "ProfileReport",
     "Record",
     "RewardComponents",
     "ScratchBuffer",
+    "Severity",
     "ShapeCheck",
     "Task",
     "TensorSpec",

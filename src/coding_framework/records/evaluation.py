@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from coding_framework.records.base import Record
 from coding_framework.records.candidate import Candidate
 from coding_framework.records.compilation import CompilationResult
+from coding_framework.records.finding import Finding
 from coding_framework.records.measurement import KernelTiming, ProfileReport, ShapeCheck
 
 
@@ -38,11 +39,15 @@ class Verdict(StrEnum):
     DATA_RACE = "data_race"
     DEADLOCK = "deadlock"
     TIMEOUT = "timeout"
+    CRASHED = "crashed"
     UNSUPPORTED = "unsupported"
     WRONG_RESULT = "wrong_result"
     NOT_DETERMINISTIC = "not_deterministic"
     INPUT_CHANGED = "input_changed"
+    ALIASED_OUTPUT = "aliased_output"
+    NO_KERNEL = "no_kernel"
     TOO_FAST = "too_fast"
+    CLOCKS_DISAGREE = "clocks_disagree"
 
     @property
     def gate(self) -> Gate:
@@ -62,11 +67,15 @@ _GATE_OF = {
     Verdict.DATA_RACE: Gate.RUN,
     Verdict.DEADLOCK: Gate.RUN,
     Verdict.TIMEOUT: Gate.RUN,
+    Verdict.CRASHED: Gate.RUN,
     Verdict.UNSUPPORTED: Gate.RUN,
     Verdict.WRONG_RESULT: Gate.CHECK,
     Verdict.NOT_DETERMINISTIC: Gate.CHECK,
     Verdict.INPUT_CHANGED: Gate.CHECK,
+    Verdict.ALIASED_OUTPUT: Gate.CHECK,
+    Verdict.NO_KERNEL: Gate.CHECK,
     Verdict.TOO_FAST: Gate.TIME,
+    Verdict.CLOCKS_DISAGREE: Gate.TIME,
 }
 
 
@@ -92,14 +101,20 @@ class Evaluation(Record):
     timing: KernelTiming | None = None
     """Only for a candidate that passed every check."""
     profile: ProfileReport | None = None
-    """Counters of the timed run."""
+    """Counters of the timed run: always there for a modelled time, on request for a measured one."""
+    findings: tuple[Finding, ...] = ()
+    """What static analysis saw, in the order of the source."""
     gate_seconds: dict[Gate, float] = Field(default_factory=dict)
     """Wall-clock time spent in each gate."""
 
     @model_validator(mode="after")
     def _passed_if_and_only_if_timed(self) -> Evaluation:
-        if {self.passed, self.timing is not None, self.profile is not None} != {self.passed}:
-            raise ValueError("a candidate has a timing and a profile if and only if it passed")
+        if self.passed != (self.timing is not None):
+            raise ValueError("a candidate has a timing if and only if it passed")
+        if self.timing is None and self.profile is not None:
+            raise ValueError("a candidate that was not timed has no profile")
+        if self.timing is not None and self.timing.kind == "modelled" and self.profile is None:
+            raise ValueError("a modelled time comes with the counters that it was modelled from")
         if self.passed and not all(check.passed for check in self.checks):
             raise ValueError("a passed candidate has no failed check")
         return self

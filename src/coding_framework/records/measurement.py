@@ -63,8 +63,20 @@ class KernelTiming(Record):
     """Runs behind the median; 1 for a model, which has no noise."""
     interval_us: tuple[float, float] | None = None
     """95 % bootstrap interval of the median; None for a model."""
+    reference_interval_us: tuple[float, float] | None = None
+    """The same interval for the reference."""
     floor_us: float = Field(gt=0)
     """The least time in which the compulsory bytes and operations can pass the device."""
+    transfer_us: float | None = Field(default=None, gt=0)
+    """Host-to-device copy of the inputs, measured apart and part of no other figure; None for a model."""
+    bandwidth_share: float | None = Field(default=None, ge=0)
+    """Compulsory bytes over the time, as a share of the card's peak."""
+    operations_share: float | None = Field(default=None, ge=0)
+    """Operations over the time, as a share of the card's peak for the task's element type."""
+    other_references_us: dict[str, float] = Field(default_factory=dict)
+    """Medians of other baselines under the same protocol, e.g. `pytorch eager`, `torch.compile`."""
+    own_kernel_share: float | None = Field(default=None, ge=0, le=1)
+    """Share of the device time spent in the candidate's own kernels; None where it has no host code."""
 
     @model_validator(mode="after")
     def _a_model_has_no_interval(self) -> KernelTiming:

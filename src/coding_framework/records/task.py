@@ -71,7 +71,9 @@ class Task(Record):
     hidden_shapes: tuple[dict[str, int], ...] = Field(min_length=1)
     """Sizes only the judge knows: tiny and unaligned ones among them."""
     timing_shape: dict[str, int]
-    """The size at which time is measured or modelled."""
+    """The size at which time is modelled; small, because the emulator runs it."""
+    gpu_timing_shape: dict[str, int] | None = None
+    """The size at which time is measured on a GPU, large enough to fill it; None: `timing_shape`."""
     distributions: tuple[Distribution, ...] = ("normal", "uniform", "large")
     """How inputs are drawn."""
     tolerance: Tolerance = Tolerance()
@@ -87,7 +89,7 @@ class Task(Record):
 
     @model_validator(mode="after")
     def _shapes_fit_the_dimensions(self) -> Task:
-        for shape in (*self.visible_shapes, *self.hidden_shapes, self.timing_shape):
+        for shape in (*self.visible_shapes, *self.hidden_shapes, self.timing_shape, self.measured_shape):
             if set(shape) != set(self.dimensions):
                 raise ValueError(f"{self.name}: shape {shape} must name exactly {self.dimensions}")
             if any(size < 1 for size in shape.values()):
@@ -100,6 +102,32 @@ class Task(Record):
         return self
 
     @property
+    def measured_shape(self) -> dict[str, int]:
+        """The size at which time is measured on a GPU."""
+        return self.gpu_timing_shape or self.timing_shape
+
+    @property
     def default_arguments(self) -> tuple[str, ...]:
         """What a single kernel without `args=` receives: inputs, outputs, dimensions, in order."""
         return (*(s.name for s in self.inputs), *(s.name for s in self.outputs), *self.dimensions)
+
+
+class ModuleTask(Record):
+    """A problem stated as a PyTorch module, KernelBench's form; its candidates hold host code.
+
+    The source defines `class Model(torch.nn.Module)`, `get_inputs()` and `get_init_inputs()`. It is
+    trusted as the catalogue is: it runs in the judge's own processes, never in the candidate's.
+    """
+
+    name: str
+    """Unique name."""
+    source: str
+    """Python source of the reference."""
+    tolerance: Tolerance = Tolerance(relative=1e-3, absolute=1e-3)
+    """Error budget against the module run in float64."""
+    hidden_constants: tuple[dict[str, int], ...] = ()
+    """Hidden shapes: values for module-level integer constants of the source, one run for each."""
+    bytes_moved: int | None = Field(default=None, gt=0)
+    """Compulsory traffic on the shape of the source; None: inputs, parameters and outputs as they are."""
+    operations: int | None = Field(default=None, gt=0)
+    """Arithmetic operations; None: no floor from them."""

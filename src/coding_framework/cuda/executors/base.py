@@ -29,6 +29,7 @@ class FaultKind(StrEnum):
     DEADLOCK = "deadlock"
     TIMEOUT = "timeout"
     UNSUPPORTED = "unsupported"
+    CRASHED = "crashed"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
+    cubin: bytes = b""
+    """The binary that a GPU loads; the emulator needs the PTX alone."""
 
 
 @dataclass
