@@ -10,7 +10,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick-test test coverage check system-test clean
+.PHONY: help setup quick-test test docker-test coverage check system-test clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO 
 test: check ## Install, check and run every test that this machine can run, with coverage
 	@$(BIN)/python -m pytest --cov --cov-report=
 	@$(MAKE) --no-print-directory coverage
+
+docker-test: $(STAMP) ## Start a private Docker engine (root, Debian), run the sandbox tests against it, stop it
+	@trap 'scripts/docker_for_tests.sh stop' EXIT; scripts/docker_for_tests.sh start; \
+		eval "$$(scripts/docker_for_tests.sh env)"; \
+		CODING_FRAMEWORK_REQUIRE_DOCKER=1 $(BIN)/python -m pytest tests/cuda/sandbox
 
 coverage: ## Coverage of the last test run; fails where the judge is covered by less than 90 %
 	@rm -f .coverage.*

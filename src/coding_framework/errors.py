@@ -12,9 +12,11 @@ FrameworkError                 exit code 1
 │   └── ToolchainMissingError  no usable CUDA compiler
 ├── JudgeFault                 exit code 4: the judge failed, never the kernel: no reward is given
 │   ├── WorkerDied             a worker process ended without an answer
-│   │   └── WorkerOutOfMemory  ... because it ran into its memory limit
+│   │   ├── WorkerOutOfMemory  ... because it ran into its memory limit
+│   │   └── WorkerNotStarted   ... before it was given anything to do
 │   ├── WorkerTimeout          a worker did not answer in time and was killed
 │   └── WorkerRaised           the worker's own code raised: the original traceback is kept
+├── TaskLintError              exit code 1: a task of the catalogue can be passed without solving it
 ├── StorageError               exit code 5: the disk is full or a file cannot be written
 └── TrainingError              exit code 6: training stopped; what was finished stays usable
     └── TrainingInterrupted    exit code 130: the user asked to stop
@@ -89,12 +91,20 @@ class WorkerOutOfMemory(WorkerDied):
     """A worker ran into its memory limit; it was replaced."""
 
 
+class WorkerNotStarted(WorkerDied):
+    """A worker process could not be started, or ended before its first call: nobody's code but ours."""
+
+
 class WorkerTimeout(JudgeFault):
     """A worker did not answer within its limit; it was killed and will be replaced."""
 
 
 class WorkerRaised(JudgeFault):
     """The worker's code raised; the message holds its traceback."""
+
+
+class TaskLintError(FrameworkError):
+    """A task that an adversary passes, or that breaks a rule of the catalogue."""
 
 
 class StorageError(FrameworkError):

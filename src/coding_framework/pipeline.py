@@ -20,7 +20,7 @@ from coding_framework.agents.models.chat_model import ChatModel
 from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
-from coding_framework.cuda.pool import JudgePool
+from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.sft_pairs import DraftPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import ConfigError, TrainingInterrupted
@@ -120,7 +120,7 @@ class Pipeline:
         start = time.monotonic()
         path = self.run.path / "sft" / "pairs.jsonl"
         with (
-            JudgePool(self.config.judge) as pool,
+            open_pool(self.config.judge) as pool,
             progress_bar("judging pairs", self.config.sft.pairs) as bar,
         ):
 
@@ -231,7 +231,7 @@ class Pipeline:
         return stages
 
     async def _evaluate(self, stages: Sequence[tuple[ModelLabel, Path]]) -> EvaluationReport:
-        with JudgePool(self.config.judge) as pool:
+        with open_pool(self.config.judge) as pool:
             results = [await self._evaluate_one(label, path, pool) for label, path in stages]
         report = EvaluationReport(models=tuple(results))
         self.run.mark_done("evaluation", report)
@@ -294,7 +294,7 @@ def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
     path = fetch(config.model.name)
-    with JudgePool(config.judge) as pool:
+    with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
 
 

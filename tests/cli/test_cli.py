@@ -104,3 +104,15 @@ def test_models_lists_the_embedded_ones() -> None:
 
 def test_the_version_is_told() -> None:
     assert cuda_rl("--version").stdout.startswith("cuda-rl 0.")
+
+
+def test_tasks_lint_says_which_adversary_comes_closest() -> None:
+    answer = cuda_rl("tasks", "lint", "scale", "row_sum", "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert [task["defects"] for task in json.loads(answer.stdout)["tasks"]] == [[], []]
+    assert "closest" in cuda_rl("tasks", "lint", "scale").stdout
+
+
+def test_json_may_stand_before_the_name_of_a_task() -> None:
+    assert json.loads(cuda_rl("tasks", "--json", "matmul").stdout)["name"] == "matmul"
+    assert json.loads(cuda_rl("tasks", "show", "matmul", "--json").stdout)["name"] == "matmul"

@@ -26,7 +26,6 @@ from coding_framework.errors import (
     ToolchainMissingError,
     WorkerDied,
     WorkerOutOfMemory,
-    WorkerRaised,
     WorkerTimeout,
 )
 
@@ -303,9 +302,16 @@ def test_a_compiler_that_fails_without_a_word_is_our_fault(make: Callable[..., C
         with_fake(make(), RawCompilation("rejected", "nothing useful")).compile(VECTOR_ADD)
 
 
-def test_a_wrong_flag_is_our_fault(make: Callable[..., CUDACompiler]) -> None:
-    with pytest.raises(WorkerRaised, match="INVALID_OPTION"):
-        make(extra_flags=("--no-such-flag",)).compile(VECTOR_ADD)
+def test_a_flag_that_the_compiler_does_not_know_is_our_fault() -> None:
+    with pytest.raises(RuntimeError, match="INVALID_OPTION"):
+        nvrtc.compile_request(CompileRequest(VECTOR_ADD, "sm_90", ("--no-such-flag",), ()))
+
+
+def test_a_flag_that_is_not_known_to_be_harmless_is_refused_at_the_start(
+    make: Callable[..., CUDACompiler],
+) -> None:
+    with pytest.raises(ConfigError, match="'--no-such-flag' is not allowed"):
+        make(extra_flags=("--no-such-flag",))
 
 
 def test_a_cache_that_cannot_be_written_is_our_fault(
@@ -377,11 +383,11 @@ def test_the_architecture_is_that_of_the_gpu(
     make: Callable[..., CUDACompiler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpu = detect.Gpu(name="NVIDIA X", architecture="sm_80")
-    monkeypatch.setattr(compiler_module, "find_gpus", lambda: ("13.0", (gpu,), ""))
+    monkeypatch.setattr(detect, "find_gpus", lambda: ("13.0", (gpu,), ""))
     compiler = make(architecture="auto")
     assert compiler.architecture == "sm_80"
     assert "NVIDIA X" in compiler.architecture_reason
-    monkeypatch.setattr(compiler_module, "find_gpus", lambda: (None, (), "no CUDA driver"))
+    monkeypatch.setattr(detect, "find_gpus", lambda: (None, (), "no CUDA driver"))
     assert make(architecture="auto").architecture_reason == "the default: no CUDA driver"
 
 

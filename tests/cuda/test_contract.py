@@ -69,7 +69,7 @@ extern "C" __global__ __launch_bounds__(256) void second(const float* p, float* 
     assert first.shared_bytes == 400
     assert first.arguments == (BufferArgument("x"), BufferArgument("partial"), 100)
     assert second.arguments == (BufferArgument("partial"), BufferArgument("y"), 2)
-    assert resolve_scratch(plan, {"rows": 3, "cols": 100}) == {
+    assert resolve_scratch(plan, ROWS, {"rows": 3, "cols": 100}) == {
         "partial": ("float32", 2),
         "flags": ("int32", 3),
     }
@@ -129,11 +129,11 @@ def test_the_plan_is_bounded() -> None:
     many = source(*["// launch: grid=(1) block=(1)"] * 65)
     assert "at most 64" in str(violation(many))
     plan = parse_launch_plan(source("// scratch: big float32[n * n]", "// launch: grid=(1) block=(1)"), TASK)
-    with pytest.raises(ContractViolation, match="exceeds 1024 MiB"):
-        resolve_scratch(plan, {"n": 100_000})
+    with pytest.raises(ContractViolation, match="exceeds 82 MiB"):
+        resolve_scratch(plan, TASK, {"n": 100_000})
     plan = parse_launch_plan(source("// scratch: none float32[n - n]", "// launch: grid=(1) block=(1)"), TASK)
     with pytest.raises(ContractViolation, match="has 0 elements"):
-        resolve_scratch(plan, {"n": 4})
+        resolve_scratch(plan, TASK, {"n": 4})
 
 
 def test_a_plan_without_a_value_for_a_shape_names_the_line() -> None:

@@ -100,6 +100,11 @@ def test_more_memory_than_allowed_is_named_as_such(worker: Worker) -> None:
     assert worker.call(PROBES + "allocate", 1000, timeout_s=10) == 1000
 
 
+def test_a_worker_without_a_memory_limit_may_reserve_what_it_likes() -> None:
+    with Worker(memory_limit_bytes=None) as free:
+        assert free.call(PROBES + "allocate", 2**31, timeout_s=20) == 2**31
+
+
 def test_arguments_that_do_not_fit_are_a_memory_fault() -> None:
     with Worker(memory_limit_bytes=2**28) as small:
         with pytest.raises(WorkerOutOfMemory):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from coding_framework.cuda.contract import parse_launch_plan, resolve_launches, resolve_scratch
+from coding_framework.cuda.executors.emulator.device_model import H200
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.data.tasks import all_tasks, get_task, variants
 from coding_framework.errors import UnknownTaskError
@@ -181,9 +182,37 @@ def test_eight_tasks_have_optimised_variants_and_there_are_twelve_in_all() -> No
 def test_every_launch_plan_resolves_for_every_shape(task: Task) -> None:
     for source in (task.baseline, *(variant.source for variant in variants(task.name))):
         plan = parse_launch_plan(source, task)
-        for shape in [*every_shape(task), task.timing_shape]:
-            resolve_scratch(plan, shape)
+        for shape in [*every_shape(task), task.timing_shape, task.measured_shape]:
+            resolve_scratch(plan, task, shape)
             for launch in resolve_launches(plan, task, shape):
                 assert min(*launch.grid, *launch.block) >= 1
                 assert math.prod(launch.block) <= 1024
                 assert launch.grid[1] <= 65_535
+
+
+@by_name
+def test_the_measured_shape_fills_a_large_gpu_and_keeps_reductions_short(task: Task) -> None:
+    """At the least some microseconds at the speed of light, so that launches do not drown in overhead."""
+    assert task.gpu_timing_shape is not None
+    shape = task.measured_shape
+    floor_us = H200.floor_us(
+        bytes_moved=task.bytes_moved.evaluate(shape), operations=task.operations.evaluate(shape)
+    )
+    assert 3 <= floor_us <= 60
+    largest = max(spec.num_elements(shape) for spec in (*task.inputs, *task.outputs))
+    assert 2**20 <= largest <= 2**24
+
+
+@pytest.mark.parametrize("name", ["row_sum", "matvec", "matmul"])
+def test_plain_float32_sums_stay_within_half_the_budget_on_the_measured_shape(name: str) -> None:
+    """The order of the naive kernels: one sequential sum an element."""
+    task = get_task(name)
+    inputs = draw_inputs(task, task.measured_shape, "normal", seed=9)
+    left, right = (*inputs.values(), np.ones((inputs[task.inputs[0].name].shape[1], 1), np.float32))[:2]
+    right = right.reshape(left.shape[1], -1)
+    total = np.zeros((left.shape[0], right.shape[1]), np.float32)
+    for step in range(left.shape[1]):
+        total += left[:, step : step + 1] * right[step]
+    want = truth(task, task.measured_shape, inputs)[task.outputs[0].name].reshape(total.shape)
+    budget = task.tolerance.absolute + task.tolerance.relative * np.abs(want)
+    assert (np.abs(total - want) / budget).max() < 0.5

@@ -60,8 +60,7 @@ def inspect_machine() -> MachineReport:
             _python(),
             _hardware(),
             *_toolchain(),
-            inspect_docker(),
-            _command("bubblewrap", "bwrap", "the same without Docker"),
+            *_sandboxes(),
             *(_extra(name) for name in EXTRAS),
             *_models(),
         )
@@ -104,16 +103,33 @@ def _toolchain() -> list[MachineItem]:
         ),
         ("NVIDIA GPU", "gpu", gpus, "measured times instead of modelled ones"),
     )
-    return [
+    items = [
         MachineItem(
             name=name, present=key not in found.missing, detail=found.missing.get(key, detail), gives=gives
         )
         for name, key, detail, gives in rows
     ]
+    chosen = f"{found.architecture} ({found.architecture_reason})"
+    return [*items, MachineItem(name="architecture", present=True, detail=chosen, gives="what `auto` means")]
 
 
 def _place(version: str | None, path: Path | None) -> str:
     return f"{version} ({path})"
+
+
+def _sandboxes() -> list[MachineItem]:
+    """Best first; a first program was run in each that is present."""
+    from coding_framework.cuda.safety_wrapper import describe_sandboxes
+
+    return [
+        MachineItem(
+            name=f"sandbox {found.name}",
+            present=found.available,
+            detail=found.reason,
+            gives="isolation of host code (kernel candidates hold none)",
+        )
+        for found in describe_sandboxes()
+    ]
 
 
 def inspect_docker() -> MachineItem:
@@ -132,13 +148,6 @@ def inspect_docker() -> MachineItem:
         return MachineItem(name="Docker", present=False, detail="the engine does not answer", gives=gives)
     detail = answer.stdout.strip() if answer.returncode == 0 else "the command is here, but no engine answers"
     return MachineItem(name="Docker", present=answer.returncode == 0, detail=detail, gives=gives)
-
-
-def _command(name: str, command: str, gives: str) -> MachineItem:
-    path = shutil.which(command)
-    return MachineItem(
-        name=name, present=path is not None, detail=path or f"no {command} command", gives=gives
-    )
 
 
 def _extra(name: str) -> MachineItem:

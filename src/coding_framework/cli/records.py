@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from coding_framework.agents.models.store import ModelInfo
+from coding_framework.cuda.lint import TaskLint
 from coding_framework.records import Record, Task
 
 
@@ -13,6 +14,13 @@ class Catalogue(Record):
 
     tasks: tuple[Task, ...]
     """In the order of the tiers."""
+
+
+class CatalogueLint(Record):
+    """The lint of several tasks in one record."""
+
+    tasks: tuple[TaskLint, ...]
+    """In the order in which they were asked for."""
 
 
 class Models(Record):

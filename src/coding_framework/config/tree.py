@@ -38,8 +38,12 @@ class JudgeConfig(Record):
     """What runs the kernels; `auto` is the GPU where there is one, and says which it took."""
     gpu_index: int = Field(default=0, ge=0)
     """Which device of the driver."""
+    gpu_run_timeout_s: float = Field(default=3, gt=0)
+    """Limit of one run on a GPU, where honest ones take microseconds."""
     timed_launches: int = Field(default=50, ge=10, le=1000)
     """Cold-L2 launches behind a measured median."""
+    torch_baselines: tuple[Literal["eager", "compile"], ...] = ()
+    """On a GPU: also time PyTorch on the task, as it is and through `torch.compile` (once a task)."""
     profile: bool = False
     """On a GPU: also run Nsight Compute on candidates that pass (seconds each)."""
     sandbox: Literal["auto", "docker", "bubblewrap", "process"] = "auto"
@@ -62,6 +66,8 @@ class JudgeConfig(Record):
     """Limit of all runs of one candidate together."""
     workers: int = Field(default=2, ge=1)
     """Candidates judged at the same time."""
+    pool: Literal["local", "ray"] = "local"
+    """Where: processes of this machine, or actors on the machines of a Ray cluster."""
     secret: str | None = None
     """Fixes the otherwise fresh random inputs; for reproducing a verdict only."""
 

@@ -1,7 +1,8 @@
 """How long a compiled kernel takes, for people who hold a binary and want a number.
 
 `benchmark_kernel(result.binary_path, result.kernel_name)` works on what `CUDACompiler` left in its
-cache: cubin, PTX and source side by side. Without a GPU the time is *modelled* from exact counts of a
+cache: cubin, PTX and source side by side. On a GPU the time is *measured* under the judge's protocol:
+cold L2, fresh contents, median with an interval. Without one it is *modelled* from exact counts of a
 run of the PTX on the CPU, and labelled so. It times; it does not prove correctness: that is the
 judge's business (`cuda/judge.py`).
 """
@@ -12,13 +13,15 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.analysis.signature import KernelSignature, Parameter, kernel_signatures
+from coding_framework.cuda.backend import choose_executor
+from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.contract import (
     ContractViolation,
     numpy_dtype,
@@ -32,6 +35,9 @@ from coding_framework.cuda.executors.emulator.time_model import profile_from_cou
 from coding_framework.cuda.executors.isolated import EmulatorExecutor
 from coding_framework.errors import UserError
 from coding_framework.records import CompilationResult, ProfileReport, Record, Task, TimeKind
+
+if TYPE_CHECKING:
+    from coding_framework.cuda.timers.stopwatch import Stopwatch
 
 __all__ = ["BenchmarkResult", "CUDABenchmarker"]
 
@@ -53,8 +59,10 @@ class BenchmarkResult(Record):
     """The shape."""
     median_us: float = Field(gt=0)
     """The time of all launches of the plan together."""
-    profile: ProfileReport
-    """Where it goes."""
+    interval_us: tuple[float, float] | None = None
+    """95 % interval of the median; None for a model."""
+    profile: ProfileReport | None
+    """Where it goes; for a measured time only where Nsight Compute was asked for."""
 
 
 class CUDABenchmarker:
@@ -63,7 +71,9 @@ class CUDABenchmarker:
     def __init__(self, config: JudgeConfig | None = None, *, device: DeviceModel = H200) -> None:
         self.config = config or JudgeConfig()
         self._device = device
+        self._is_measured = choose_executor(self.config) == "gpu"
         self._executor = EmulatorExecutor(memory_limit_bytes=self.config.run_memory_bytes)
+        self._stopwatch: Stopwatch | None = None
 
     async def benchmark_kernel(
         self,
@@ -77,8 +87,10 @@ class CUDABenchmarker:
         return await asyncio.to_thread(self._benchmark, Path(binary_path), kernel_name, task, dimensions)
 
     def close(self) -> None:
-        """End the worker process."""
+        """End the worker processes."""
         self._executor.close()
+        if self._stopwatch is not None:
+            self._stopwatch.close()
 
     def _benchmark(
         self, binary_path: Path, kernel_name: str, task: Task | None, dimensions: Mapping[str, int] | None
@@ -89,18 +101,20 @@ class CUDABenchmarker:
                 f"{binary_path} has no kernel `{kernel_name}`; it has: {', '.join(compilation.kernel_names)}"
             )
         task = task or _task_from_signature(source, kernel_name)
-        shape = dict(dimensions or task.timing_shape)
+        shape = dict(dimensions or (task.measured_shape if self._is_measured else task.timing_shape))
         if set(shape) != set(task.dimensions):
             raise UserError(f"dimensions {shape} do not fit: name exactly {', '.join(task.dimensions)}")
         try:
             plan = parse_launch_plan(source, task)
+            if self._is_measured:
+                return self._measure(Subject(task, plan, compilation), kernel_name, shape)
             request = ExecutionRequest(
                 ptx=compilation.ptx or "",
                 launches=resolve_launches(plan, task, shape),
                 buffers=_buffers(task, shape)
                 | {
                     name: np.zeros(count, numpy_dtype(dtype))
-                    for name, (dtype, count) in resolve_scratch(plan, shape).items()
+                    for name, (dtype, count) in resolve_scratch(plan, task, shape).items()
                 },
             )
         except ContractViolation as violation:
@@ -116,6 +130,21 @@ class CUDABenchmarker:
             dimensions=shape,
             median_us=median_us,
             profile=profile,
+        )
+
+    def _measure(self, subject: Subject, kernel_name: str, shape: dict[str, int]) -> BenchmarkResult:
+        from coding_framework.cuda.timers.stopwatch import Stopwatch
+
+        self._stopwatch = self._stopwatch or Stopwatch(self.config)
+        median_us, interval_us = self._stopwatch.time(subject, shape)
+        return BenchmarkResult(
+            kernel_name=kernel_name,
+            kind="measured",
+            device=self._stopwatch.device_name,
+            dimensions=shape,
+            median_us=median_us,
+            interval_us=interval_us,
+            profile=None,
         )
 
     def __enter__(self) -> CUDABenchmarker:

@@ -1,12 +1,14 @@
 """Is it right? Outputs against a float64 oracle, inputs unchanged, the same answer twice.
 
 Guarantees: an output element that was never written is NaN and fails; a non-finite value passes
-only where the oracle has the same one; every element of every output is compared. Bytes outside the
-buffers need no check here: the emulator faults on any access to them.
+only where the oracle has the same one; every element of every output is compared, integers exactly
+and floats of every type within the task's budget. Bytes outside the buffers need no check here: the
+emulator faults on any access to them.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,7 +16,8 @@ import array_api_compat.numpy as xp
 import numpy as np
 import numpy.typing as npt
 
-from coding_framework.cuda.contract import numpy_dtype, resolve_scratch
+from coding_framework.cuda.contract import resolve_scratch
+from coding_framework.cuda.elements import decode_elements, poison
 from coding_framework.cuda.executors.base import Buffer
 from coding_framework.records import (
     Dimensions,
@@ -22,12 +25,13 @@ from coding_framework.records import (
     LaunchPlan,
     ShapeCheck,
     Task,
+    TensorSpec,
+    Tolerance,
     WrongElement,
 )
 
+_Floats = npt.NDArray[np.float64]
 MAX_WRONG_SHOWN = 3
-_POISONS = (0x7FC0DEAD, 0x7FE5A552)
-"""Two quiet-NaN bit patterns: buffers are filled with the first, and with the second in the repeat."""
 
 
 @dataclass(frozen=True)
@@ -40,33 +44,42 @@ class PlannedCheck:
 
 
 def plan_checks(task: Task) -> tuple[PlannedCheck, ...]:
+    """What every candidate runs: the fixed checks, and one on a shape that nobody knows before."""
+    return (*fixed_checks(task), PlannedCheck(secret_shape(task), "mixed", True))
+
+
+def fixed_checks(task: Task) -> tuple[PlannedCheck, ...]:
     """Every shape once, distributions in turn; then the largest hidden shape on the others too."""
     kinds = task.distributions
     shapes = [(s, False) for s in task.visible_shapes] + [(s, True) for s in task.hidden_shapes]
     plan = [PlannedCheck(shape, kinds[i % len(kinds)], hidden) for i, (shape, hidden) in enumerate(shapes)]
     largest = max(task.hidden_shapes, key=lambda shape: task.outputs[0].num_elements(shape))
     used = {check.distribution for check in plan if check.dimensions == largest}
-    plan += [PlannedCheck(largest, kind, True) for kind in kinds if kind not in used]
+    plan += [PlannedCheck(largest, kind, True) for kind in (*kinds, "mixed") if kind not in used]
     return tuple(plan)
 
 
+def secret_shape(task: Task) -> dict[str, int]:
+    """Extents that nobody knows before: hidden shapes are fixed, and in time a policy could learn them."""
+    limits = {name: max(shape[name] for shape in task.hidden_shapes) for name in task.dimensions}
+    return {name: 1 + secrets.randbelow(limit) for name, limit in limits.items()}
+
+
 def poisoned_buffers(
-    task: Task, plan: LaunchPlan, dimensions: Dimensions, inputs: Mapping[str, Buffer], repeat: int
+    task: Task, plan: LaunchPlan, dimensions: Dimensions, inputs: Mapping[str, Buffer], pattern: int
 ) -> dict[str, Buffer]:
-    """Inputs as drawn, outputs and scratch full of a NaN pattern that differs between repeats."""
+    """Inputs as drawn, outputs and scratch full of a bit pattern that is NaN."""
     buffers = {name: array.reshape(-1) for name, array in inputs.items()}
     for spec in task.outputs:
-        buffers[spec.name] = _poison(spec.dtype, spec.num_elements(dimensions), repeat)
-    for name, (dtype, count) in resolve_scratch(plan, dimensions).items():
-        buffers[name] = _poison(dtype, count, repeat)
+        buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), pattern)
+    for name, (dtype, count) in resolve_scratch(plan, task, dimensions).items():
+        buffers[name] = poison(dtype, count, pattern)
     return buffers
 
 
-def expected_outputs(
-    task: Task, inputs: Mapping[str, Buffer], dimensions: Dimensions
-) -> dict[str, npt.NDArray[np.float64]]:
+def expected_outputs(task: Task, inputs: Mapping[str, Buffer], dimensions: Dimensions) -> dict[str, _Floats]:
     """The float64 truth, flattened."""
-    wide = {name: xp.asarray(array, dtype=xp.float64) for name, array in inputs.items()}
+    wide = {spec.name: xp.asarray(decode_elements(inputs[spec.name], spec.dtype)) for spec in task.inputs}
     outputs = task.oracle(xp, wide, dimensions)
     return {spec.name: np.asarray(outputs[spec.name], dtype=np.float64).reshape(-1) for spec in task.outputs}
 
@@ -75,13 +88,16 @@ def compare_outputs(
     task: Task,
     check: PlannedCheck,
     actual: Mapping[str, Buffer],
-    expected: Mapping[str, npt.NDArray[np.float64]],
+    expected: Mapping[str, _Floats],
+    *,
+    poison: int | None = None,
 ) -> ShapeCheck:
-    """Every element against its budget."""
+    """Every element against its budget; `poison` tells an integer that was never written."""
     wrong: list[WrongElement] = []
     num_wrong, worst = 0, 0.0
     for spec in task.outputs:
-        ratio = _error_ratio(task, actual[spec.name], expected[spec.name])
+        got = _numbers(spec, actual[spec.name], expected[spec.name], poison)
+        ratio = _error_ratio(task.tolerance, spec, got, expected[spec.name])
         bad = np.flatnonzero(~(ratio <= 1.0))
         worst = max(worst, float(ratio.max(initial=0.0)))
         num_wrong += bad.size
@@ -91,7 +107,7 @@ def compare_outputs(
                 output=spec.name,
                 index=tuple(int(i) for i in np.unravel_index(at, extents)),
                 expected=float(expected[spec.name][at]),
-                actual=float(actual[spec.name][at]),
+                actual=float(got[at]),
             )
             for at in bad[:MAX_WRONG_SHOWN]
         ]
@@ -122,20 +138,20 @@ def differing_output(task: Task, first: Mapping[str, Buffer], second: Mapping[st
     return None
 
 
-def _poison(dtype: str, count: int, repeat: int) -> Buffer:
-    kind = numpy_dtype(dtype)
-    pattern = np.uint32(_POISONS[repeat % len(_POISONS)])
-    if kind.itemsize == 2:
-        return np.full(count, pattern >> np.uint32(16), dtype=np.uint16).view(kind)
-    return np.full(count, pattern, dtype=np.uint32).view(kind)
+def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, pattern: int | None) -> _Floats:
+    """What was written, as numbers; an int32 element that still holds the poison counts as NaN."""
+    got = decode_elements(actual, spec.dtype)
+    if spec.dtype == "int32" and pattern is not None:
+        got[(actual.view(np.uint32) == np.uint32(pattern)) & (got != expected)] = np.nan
+    return got
 
 
-def _error_ratio(task: Task, actual: Buffer, expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    got = actual.astype(np.float64)
-    budget = task.tolerance.absolute + task.tolerance.relative * np.abs(expected)
+def _error_ratio(tolerance: Tolerance, spec: TensorSpec, got: _Floats, expected: _Floats) -> _Floats:
+    exact = spec.dtype == "int32"
+    budget = 0.0 if exact else tolerance.absolute + tolerance.relative * np.abs(expected)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         ratio = np.abs(got - expected) / budget
-    same_non_finite = (got == expected) | (np.isnan(got) & np.isnan(expected))
-    finite = np.isfinite(got) & np.isfinite(expected)
-    ratio[~finite] = np.where(same_non_finite[~finite], 0.0, np.inf)
+    same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    plain = np.isfinite(got) & np.isfinite(expected) & ~same
+    ratio[~plain] = np.where(same[~plain], 0.0, np.inf)
     return np.asarray(ratio, dtype=np.float64)

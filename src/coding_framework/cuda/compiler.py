@@ -2,9 +2,10 @@
 
 Guarantees: whatever is wrong with the source comes back as a value, including compilers that hang,
 crash or eat memory on it; only faults of ours are raised. A source is compiled in a worker process
-under limits, once: the result is kept on disk under a key of everything that went into it. NVRTC
-answers first; where it rejects a source for a reason that nvcc may not share, an nvcc on this
-machine has the last word. Not promised: that a source is harmless. That is the safety analysis' part.
+under limits, once: the result is kept on disk under a key of everything that went into it, and sources
+with the same code share one binary. NVRTC answers first; where it rejects a source for a reason that
+nvcc may not share, an nvcc on this machine has the last word. Not promised: that a source is harmless.
+That is the safety analysis' part.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -25,7 +27,8 @@ import structlog
 
 from coding_framework.cuda.toolchain import interpret
 from coding_framework.cuda.toolchain.cache import CacheStats, CompilationCache
-from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE, find_gpus, usable_nvcc
+from coding_framework.cuda.toolchain.detect import choose_architecture, usable_nvcc
+from coding_framework.cuda.toolchain.flags import check_flags
 from coding_framework.cuda.toolchain.interpret import Backend
 from coding_framework.cuda.toolchain.locate import include_dirs
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
@@ -46,10 +49,21 @@ from coding_framework.records.compilation import CompilationResult
 
 _log = structlog.get_logger(__name__)
 
-__all__ = ["CUDACompiler", "CompilationResult", "CompilerSettings"]
+__all__ = ["CUDACompiler", "CompilationResult", "CompiledParcel", "CompilerSettings"]
 
-_FORMAT = "2"
+_FORMAT = "3"
 """Part of every cache key; raised when results would be made differently from the same inputs."""
+
+
+@dataclass(frozen=True)
+class CompiledParcel:
+    """A successful compilation on its way to another machine."""
+
+    key: str
+    """The cache key: equal keys mean equal compilers, flags and sources."""
+    source: str
+    result: CompilationResult
+    cubin: bytes
 
 
 class CUDACompiler:
@@ -57,8 +71,9 @@ class CUDACompiler:
 
     def __init__(self, settings: CompilerSettings | None = None) -> None:
         self.settings = settings or CompilerSettings()
+        check_flags(self.settings.extra_flags)
         self._cache = CompilationCache(self.settings.cache_dir, limit_bytes=self.settings.cache_limit_bytes)
-        self._architecture, self._architecture_reason = _choose_architecture(self.settings.architecture)
+        self._architecture, self._architecture_reason = choose_architecture(self.settings.architecture)
         self._first, self._referee = _choose_backends(self.settings, self._architecture)
         limit = self.settings.memory_limit_bytes
         names = [f"compiler {number}" for number in range(self.settings.workers)]
@@ -97,6 +112,23 @@ class CUDACompiler:
         with self._key_locks[int(key[:8], 16) % len(self._key_locks)]:  # the same source at once: one works
             found = self._cache.get(key)
             return found if found is not None else self._compile_and_store(key, source)
+
+    def parcel(self, source: str) -> CompiledParcel | None:
+        """Compile, and pack the result for another machine's cache; None for what is not cached."""
+        result = self.compile(source)
+        if not result.success:
+            return None
+        assert result.binary_path is not None
+        return CompiledParcel(self._key(source), source, result, result.binary_path.read_bytes())
+
+    def adopt(self, parcel: CompiledParcel) -> bool:
+        """Take over what another machine compiled, if we would have made it from the same things."""
+        if parcel.key != self._key(parcel.source):
+            return False
+        if self._cache.get(parcel.key) is None:
+            own = parcel.result.model_copy(update={"binary_path": self._cache.path(parcel.key, "cubin")})
+            self._cache.put(parcel.key, own, parcel.source, parcel.cubin)
+        return True
 
     def close(self) -> None:
         """End the compiler processes; safe to call twice."""
@@ -183,17 +215,9 @@ class CUDACompiler:
             self._idle.put(worker)
 
 
-def _choose_architecture(wanted: str) -> tuple[str, str]:
-    if wanted != "auto":
-        return wanted, "named in the settings"
-    _, gpus, reason = find_gpus()
-    if gpus:
-        return gpus[0].architecture, f"that of the first GPU, {gpus[0].name}"
-    return DEFAULT_ARCHITECTURE, f"the default: {reason}"
-
-
 def _choose_backends(settings: CompilerSettings, architecture: str) -> tuple[Backend, Backend | None]:
-    nvcc = _nvcc_backend(architecture) if settings.compiler != "nvrtc" else None
+    flags = settings.extra_flags
+    nvcc = _nvcc_backend(architecture, flags) if settings.compiler != "nvrtc" else None
     if settings.compiler == "nvcc":
         if nvcc is None:
             raise ToolchainMissingError(
@@ -204,14 +228,18 @@ def _choose_backends(settings: CompilerSettings, architecture: str) -> tuple[Bac
     if architecture not in supported_architectures():
         known = ", ".join(supported_architectures())
         raise ConfigError(f"NVRTC {nvrtc_version()} cannot compile for {architecture}; it knows {known}")
-    return _backend("nvrtc", nvrtc_version(), architecture), nvcc
+    return _backend("nvrtc", nvrtc_version(), architecture, flags), nvcc
 
 
-def _nvcc_backend(architecture: str) -> Backend | None:
+def _nvcc_backend(architecture: str, flags: tuple[str, ...]) -> Backend | None:
     found = usable_nvcc()
-    return None if found is None else _backend("nvcc", found[1], architecture, str(found[0]))
+    return None if found is None else _backend("nvcc", found[1], architecture, flags, str(found[0]))
 
 
-def _backend(name: Literal["nvrtc", "nvcc"], version: str, architecture: str, tool: str = "") -> Backend:
+def _backend(
+    name: Literal["nvrtc", "nvcc"], version: str, architecture: str, flags: tuple[str, ...], tool: str = ""
+) -> Backend:
     function = f"coding_framework.cuda.toolchain.{name}:compile_request"
-    return Backend(name=name, toolkit=version, architecture=architecture, function=function, tool=tool)
+    return Backend(
+        name=name, toolkit=version, architecture=architecture, function=function, tool=tool, flags=flags
+    )

@@ -4,7 +4,8 @@
     // launch: block_sum grid=(ceil_div(n, 256)) block=(256) shared=1024 args=(x, partial, n)
 
 Guarantees: nothing is evaluated by Python; every complaint quotes the line and says what is
-expected; the plan's size is bounded before anything is allocated. It does not look at the C++.
+expected; the plan's size is bounded before anything is allocated; reading it takes time linear in the
+source's length. It does not look at the C++ beyond the names of its kernels.
 """
 
 from __future__ import annotations
@@ -16,28 +17,37 @@ from typing import NoReturn
 import numpy as np
 
 from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
+from coding_framework.cuda.plan_lines import MAX_LAUNCHES, ContractViolation, plan_lines
+from coding_framework.cuda.toolchain.source_scan import without_comments
 from coding_framework.errors import ExpressionError
 from coding_framework.records import Expression, Launch, LaunchPlan, ScratchBuffer, Task, parse_expression
 
-MAX_LAUNCHES = 64
+__all__ = [
+    "EXAMPLE",
+    "MAX_LAUNCHES",
+    "MAX_SCRATCH_BYTES",
+    "ContractViolation",
+    "buffer_names",
+    "kernel_names",
+    "numpy_dtype",
+    "parse_launch_plan",
+    "resolve_launches",
+    "resolve_scratch",
+    "scratch_limit_bytes",
+]
+
 MAX_SCRATCH_BYTES = 2**30
+"""However large the task is."""
+_FREE_SCRATCH_BYTES = 64 * 2**20
+_SCRATCH_FACTOR = 16
 EXAMPLE = "// launch: my_kernel grid=(ceil_div(n, 256)) block=(256) args=(x, y, n)"
 
-_DIRECTIVE = re.compile(r"^\s*//+\s*(launch|scratch)\s*:\s*(.*?)\s*$", re.IGNORECASE)
-_FIELD = re.compile(r"\s*,?\s*(grid|block|shared|args)\s*=\s*", re.IGNORECASE)
-_SCRATCH = re.compile(r"([A-Za-z_]\w*)\s+(float32|float16|bfloat16|int32|float|half|int)\s*\[(.*)\]$")
-_KERNEL = re.compile(
-    r"__global__\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)"
-)
+_FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
+_SCRATCH = re.compile(r"([A-Za-z_]\w*+)\s++(float32|float16|bfloat16|int32|float|half|int)\s*+\[(.*)\]$")
+_BOUNDS = r"(?:__launch_bounds__\s*+\([^;{}]{0,200}?\)\s*+)?"
+_KERNEL = re.compile(rf"__global__\s++{_BOUNDS}void\s++{_BOUNDS}(\w++)")
+_MAX_NAMES_SHOWN = 10
 _DTYPES = {"float": "float32", "half": "float16", "int": "int32"}
-
-
-class ContractViolation(Exception):
-    """The candidate breaks the contract; the judge turns this into a verdict."""
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
@@ -50,18 +60,13 @@ def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
         )
     launches: list[Launch] = []
     scratch: list[ScratchBuffer] = []
-    for number, line in enumerate(source.splitlines(), start=1):
-        match = _DIRECTIVE.match(line)
-        if match is None:
-            continue
-        if match[1].lower() == "launch":
-            launches.append(_parse_launch(match[2], number, kernels, task))
+    for line in plan_lines(source):
+        if line.kind == "launch":
+            launches.append(_parse_launch(line.text, line.number, kernels, task))
         else:
-            scratch.append(_parse_scratch(match[2], number, task))
+            scratch.append(_parse_scratch(line.text, line.number, task))
     if not launches:
         raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
-    if len(launches) > MAX_LAUNCHES:
-        raise ContractViolation(f"the plan has {len(launches)} launches; at most {MAX_LAUNCHES} are allowed")
     plan = LaunchPlan(launches=tuple(launches), scratch=tuple(scratch))
     _check_names(plan, task)
     return plan
@@ -69,8 +74,7 @@ def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
 
 def kernel_names(source: str) -> tuple[str, ...]:
     """Names of the `__global__` functions, comments left out."""
-    code = re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.DOTALL)
-    return tuple(dict.fromkeys(_KERNEL.findall(code)))
+    return tuple(dict.fromkeys(_KERNEL.findall(without_comments(source))))
 
 
 def resolve_launches(
@@ -81,10 +85,12 @@ def resolve_launches(
     return tuple(_resolve(launch, buffers, dimensions) for launch in plan.launches)
 
 
-def resolve_scratch(plan: LaunchPlan, dimensions: Mapping[str, int]) -> dict[str, tuple[str, int]]:
+def resolve_scratch(
+    plan: LaunchPlan, task: Task, dimensions: Mapping[str, int]
+) -> dict[str, tuple[str, int]]:
     """Element type and count of every scratch buffer for one shape."""
     sizes: dict[str, tuple[str, int]] = {}
-    total = 0
+    total, limit = 0, scratch_limit_bytes(task, dimensions)
     for buffer in plan.scratch:
         count = _value(buffer.num_elements, dimensions, buffer.line)
         if count < 1:
@@ -92,15 +98,23 @@ def resolve_scratch(plan: LaunchPlan, dimensions: Mapping[str, int]) -> dict[str
                 f"line {buffer.line}: scratch `{buffer.name}` has {count} elements for {_shape(dimensions)}",
                 buffer.line,
             )
-        total += count * (2 if buffer.dtype.endswith("16") else 4)
-        if total > MAX_SCRATCH_BYTES:
+        total += count * numpy_dtype(buffer.dtype).itemsize
+        if total > limit:
             raise ContractViolation(
-                f"line {buffer.line}: scratch memory exceeds {MAX_SCRATCH_BYTES >> 20} MiB for "
-                f"{_shape(dimensions)}",
+                f"line {buffer.line}: scratch memory exceeds {limit >> 20} MiB for {_shape(dimensions)}",
                 buffer.line,
             )
         sizes[buffer.name] = (buffer.dtype, count)
     return sizes
+
+
+def scratch_limit_bytes(task: Task, dimensions: Mapping[str, int]) -> int:
+    """A multiple of what the task itself moves: every byte of it is filled anew for each run."""
+    own = sum(
+        spec.num_elements(dimensions) * numpy_dtype(spec.dtype).itemsize
+        for spec in (*task.inputs, *task.outputs)
+    )
+    return min(MAX_SCRATCH_BYTES, _FREE_SCRATCH_BYTES + _SCRATCH_FACTOR * own)
 
 
 def buffer_names(plan: LaunchPlan, task: Task) -> frozenset[str]:
@@ -113,10 +127,10 @@ def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) 
     name, fields = _split_fields(text, number)
     if not name:
         if len(kernels) > 1:
-            _fail(number, text, f"name the kernel to launch, one of: {', '.join(kernels)}")
+            _fail(number, text, f"name the kernel to launch, one of: {_list(kernels)}")
         name = kernels[0]
     if name not in kernels:
-        _fail(number, text, f"there is no __global__ function `{name}`; the source has: {', '.join(kernels)}")
+        _fail(number, text, f"there is no __global__ function `{name}`; the source has: {_list(kernels)}")
     for required in ("grid", "block"):
         if required not in fields:
             _fail(number, text, f"`{required}=(...)` is missing")
@@ -136,7 +150,7 @@ def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) 
 def _split_fields(text: str, number: int) -> tuple[str, dict[str, str]]:
     """The kernel's name and the text after each `field=`."""
     pieces = _FIELD.split(text)
-    name = pieces[0].strip().rstrip(",:")
+    name = pieces[0].strip().rstrip(",:").rstrip()
     if name and not re.fullmatch(r"[A-Za-z_]\w*", name):
         _fail(number, text, f"`{name}` is not a kernel's name")
     fields: dict[str, str] = {}
@@ -148,7 +162,7 @@ def _split_fields(text: str, number: int) -> tuple[str, dict[str, str]]:
 
 
 def _triple(value: str, number: int, text: str, field: str) -> tuple[Expression, Expression, Expression]:
-    items = _items(re.sub(r"^dim3\s*(?=\()", "", value), number, text)
+    items = _items(re.sub(r"^dim3\s*+(?=\()", "", value), number, text)
     if not 1 <= len(items) <= 3:
         _fail(number, text, f"`{field}` has {len(items)} extents; expected 1 to 3")
     x, y, z = (_expression(item, number, text) for item in (*items, "1", "1")[:3])
@@ -222,7 +236,7 @@ def _check_names(plan: LaunchPlan, task: Task) -> None:
                     launch.line,
                     launch.text,
                     f"`{unknown[0]}` is neither a buffer nor a dimension here; buffers: "
-                    f"{', '.join(sorted(buffers))}; dimensions: {', '.join(task.dimensions)}",
+                    f"{_list(tuple(sorted(buffers)))}; dimensions: {', '.join(task.dimensions)}",
                 )
 
 
@@ -259,6 +273,11 @@ def _expression(value: str, number: int, text: str, *, directive: str = "launch"
         return parse_expression(value)
     except ExpressionError as error:
         _fail(number, text, str(error), directive=directive)
+
+
+def _list(names: tuple[str, ...]) -> str:
+    shown = ", ".join(name[:80] for name in names[:_MAX_NAMES_SHOWN])
+    return shown if len(names) <= _MAX_NAMES_SHOWN else f"{shown} and {len(names) - _MAX_NAMES_SHOWN} more"
 
 
 def _shape(dimensions: Mapping[str, int]) -> str:

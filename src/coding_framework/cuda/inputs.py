@@ -9,6 +9,11 @@ is finite; different inputs of a task are drawn independently. The distributions
     small           standard normal times 0.001
     integers        whole numbers from -8 to 8, so that short sums and products are exact in float32
     constant_rows   each row (last axis) holds one normal value of its own
+    outliers        standard normal, of which one in 256 is multiplied by 100
+    mixed           each row (of a vector: each element) is of one of the task's distributions, at random
+
+Values are drawn in float64 and rounded once to the array's element type (through float32 for
+bfloat16); an int32 array gets the nearest whole numbers, so `large` and `integers` suit it best.
 
 Arrays with fewer axes than the task's first input (weights, biases, the vector of a matrix-vector
 product) are parameters: `large`, `small` and `constant_rows` draw them standard normal, because
@@ -20,39 +25,53 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from coding_framework.cuda.elements import encode_elements
 from coding_framework.records import Dimensions, Distribution, Task, TensorSpec
 
 Array = npt.NDArray[np.generic]
 _Floats = npt.NDArray[np.float64]
 _Extents = tuple[int, ...]
 
-_NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
-    "float32": np.dtype(np.float32),
-    "float16": np.dtype(np.float16),
-    "int32": np.dtype(np.int32),
-}
-
 
 def draw_inputs(
     task: Task, dimensions: Dimensions, distribution: Distribution, seed: int
 ) -> dict[str, Array]:
     """One array for each input of the task, shaped as the task says."""
-    axes = len(task.inputs[0].shape)
     drawn = {}
     for spec in task.inputs:
-        kind: Distribution = distribution if len(spec.shape) >= axes else _for_parameters(distribution)
-        values = _DRAW[kind](_generator(task, spec, dimensions, kind, seed), spec.extents(dimensions))
-        drawn[spec.name] = values.astype(_numpy_dtype(spec))
+        kind = input_distribution(task, spec, distribution)
+        generator = _generator(task, spec, dimensions, kind, seed)
+        extents = spec.extents(dimensions)
+        values = (
+            _mixed(generator, extents, mixed_kinds(task, spec))
+            if kind == "mixed"
+            else _DRAW[kind](generator, extents)
+        )
+        drawn[spec.name] = encode_elements(values, spec.dtype)
     return drawn
 
 
+def input_distribution(task: Task, spec: TensorSpec, distribution: Distribution) -> Distribution:
+    """How one input is drawn when the run is of this distribution."""
+    is_data = len(spec.shape) >= len(task.inputs[0].shape)
+    return distribution if is_data else _for_parameters(distribution)
+
+
+def mixed_kinds(task: Task, spec: TensorSpec) -> tuple[Distribution, ...]:
+    """What the rows of one input are drawn from in a mixed run.
+
+    Not whole numbers: they are there to be exact, and beside others they are only large.
+    """
+    kinds = (input_distribution(task, spec, kind) for kind in task.distributions if kind != "integers")
+    return tuple(dict.fromkeys(kinds)) or ("integers",)
+
+
 def _for_parameters(distribution: Distribution) -> Distribution:
-    return "normal" if distribution in ("large", "small", "constant_rows") else distribution
+    return "normal" if distribution in ("large", "small", "constant_rows", "outliers") else distribution
 
 
 def _generator(
@@ -62,12 +81,6 @@ def _generator(
     shape = ",".join(f"{name}={dimensions[name]}" for name in task.dimensions)
     label = f"{task.name}/{spec.name}/{shape}/{distribution}"
     return np.random.default_rng([seed, zlib.crc32(label.encode())])
-
-
-def _numpy_dtype(spec: TensorSpec) -> np.dtype[Any]:
-    if spec.dtype not in _NUMPY_DTYPES:
-        raise NotImplementedError(f"inputs of type {spec.dtype} cannot be drawn yet ({spec.name})")
-    return _NUMPY_DTYPES[spec.dtype]
 
 
 def _normal(generator: np.random.Generator, extents: _Extents) -> _Floats:
@@ -94,6 +107,25 @@ def _constant_rows(generator: np.random.Generator, extents: _Extents) -> _Floats
     return np.broadcast_to(_normal(generator, (*extents[:-1], 1)), extents).copy()
 
 
+def _outliers(generator: np.random.Generator, extents: _Extents) -> _Floats:
+    values = _normal(generator, extents)
+    return np.where(generator.integers(0, 256, extents, dtype=np.uint8) == 0, 100.0 * values, values)
+
+
+def _mixed(generator: np.random.Generator, extents: _Extents, kinds: tuple[Distribution, ...]) -> _Floats:
+    """Rows of different kinds side by side, so that one run shows what each of them would."""
+    rows = extents[:-1] if len(extents) > 1 else extents
+    values = np.empty(extents)
+    chosen = generator.integers(0, len(kinds), rows)
+    chosen.flat[-1] = len(kinds) - 1
+    chosen.flat[0] = 0  # whoever takes the first row for all of them is wrong about the others
+    for number, kind in enumerate(kinds):
+        where = chosen == number
+        shape = (int(where.sum()), *extents[-1:]) if len(extents) > 1 else (int(where.sum()), 1)
+        values[where] = _DRAW[kind](generator, shape).reshape(values[where].shape)
+    return values
+
+
 _DRAW: dict[Distribution, Callable[[np.random.Generator, _Extents], _Floats]] = {
     "normal": _normal,
     "uniform": _uniform,
@@ -101,4 +133,5 @@ _DRAW: dict[Distribution, Callable[[np.random.Generator, _Extents], _Floats]] = 
     "small": _small,
     "integers": _integers,
     "constant_rows": _constant_rows,
+    "outliers": _outliers,
 }

@@ -1,8 +1,10 @@
-"""Many judgements at once: lanes of one judge each, over local processes.
+"""Many judgements at once, on this machine or on a cluster: one interface, the same records.
 
-Guarantees: answers come back in the order of the questions; a fault of ours is tried once more on
-a fresh lane and then raised; the same candidate for the same task is judged once. The work is done
-in the lanes' worker processes, so threads are enough here.
+Guarantees: answers come back in the order of the questions; the same candidate for the same task is
+judged once, also when it is asked for twice at the same time, and so is the same code under the same
+launch plan once it has passed; a lane whose judge faults is closed and replaced, and its question is
+asked again on a fresh one, `MAX_ATTEMPTS` times in all, before the fault is raised. A candidate's own
+crash is a verdict, not a fault.
 """
 
 from __future__ import annotations
@@ -10,62 +12,110 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
+from typing import Protocol
+
+import structlog
 
 from coding_framework.config import JudgeConfig
-from coding_framework.cuda.judge import Judge
+from coding_framework.cuda.lane_process import ProcessLane
+from coding_framework.cuda.lanes import JudgeLane, Lane, LaneAnswer
+from coding_framework.cuda.verdict_memory import VerdictMemory, restated
 from coding_framework.errors import JudgeFault
-from coding_framework.records import Candidate, Evaluation, Task
+from coding_framework.records import Candidate, Evaluation, ModuleTask, Task
 
-MAX_REMEMBERED = 4096
+_log = structlog.get_logger(__name__)
+
+MAX_ATTEMPTS = 3
+"""How often a question is asked before its fault is raised: a death from outside hits one of them."""
+
+
+class Lanes(Protocol):
+    """Where the questions of a pool are answered."""
+
+    @property
+    def width(self) -> int:
+        """How many at the same time."""
+
+    def ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
+        """One question, once, on whichever lane is free; raises `JudgeFault`."""
+
+    def close(self) -> None: ...
+
+
+class LocalLanes:
+    """Lanes of this machine: processes, or for a single one this process itself."""
+
+    def __init__(self, config: JudgeConfig, make: Callable[[], Lane] | None = None) -> None:
+        self._make = make or (lambda: ProcessLane(config) if config.workers > 1 else JudgeLane(config))
+        self.width = config.workers
+        self._idle: queue.LifoQueue[Lane] = queue.LifoQueue()
+        for _ in range(config.workers):
+            self._idle.put(self._make())
+
+    def ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
+        """On the lane used last; one that faults is replaced."""
+        lane = self._idle.get()
+        try:
+            return lane.judge(task, candidate, known)
+        except BaseException:  # whatever went wrong, nothing is known of the state of this lane
+            lane.close()
+            lane = self._make()
+            raise
+        finally:
+            self._idle.put(lane)
+
+    def close(self) -> None:
+        """End every lane that is idle; safe to call twice."""
+        while not self._idle.empty():
+            self._idle.get_nowait().close()
 
 
 class JudgePool:
     """`config.workers` judges side by side."""
 
-    def __init__(self, config: JudgeConfig | None = None) -> None:
+    def __init__(self, config: JudgeConfig | None = None, *, lanes: Lanes | None = None) -> None:
         self.config = config or JudgeConfig()
-        self._lanes: queue.LifoQueue[Judge] = queue.LifoQueue()
-        for _ in range(self.config.workers):
-            self._lanes.put(Judge(self.config))
-        self._threads = ThreadPoolExecutor(max_workers=self.config.workers, thread_name_prefix="judge")
-        self._known: OrderedDict[tuple[str, str], Evaluation] = OrderedDict()
+        self._lanes: Lanes = lanes or LocalLanes(self.config)
+        self._threads = ThreadPoolExecutor(max_workers=self._lanes.width, thread_name_prefix="judge")
+        self._memory = VerdictMemory()
         self._lock = threading.Lock()
+        self._asked: dict[tuple[str, str], Future[Evaluation]] = {}
         self.num_judged = 0
+        """Candidates that went through the gates."""
         self.num_remembered = 0
+        """Questions whose very text had been judged, or was being judged."""
+        self.num_shared = 0
+        """Candidates whose code had passed under another text."""
         self.num_faults = 0
+        """Answers lost to faults of ours, and asked for again."""
 
-    def judge(self, task: Task, candidate: Candidate) -> Evaluation:
+    def judge(self, task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         """One judgement, on the next free lane."""
         key = (task.name, candidate.digest)
+        known = self._memory.by_text(*key)
+        if known is not None:
+            self._count("num_remembered")
+            return known
         with self._lock:
-            if key in self._known:
-                self.num_remembered += 1
-                self._known.move_to_end(key)
-                return self._known[key]
-        try:
-            evaluation = self._judge_on_a_lane(task, candidate)
-        except JudgeFault:
-            self.num_faults += 1
-            evaluation = self._judge_on_a_lane(task, candidate)
-        with self._lock:
-            self.num_judged += 1
-            self._known[key] = evaluation
-            if len(self._known) > MAX_REMEMBERED:
-                self._known.popitem(last=False)
-        return evaluation
+            underway = self._asked.get(key)
+            if underway is None:
+                mine = self._asked[key] = Future()
+        if underway is not None:
+            self._count("num_remembered")
+            return underway.result()
+        return self._settle(key, mine, task, candidate)
 
-    async def judge_async(self, task: Task, candidate: Candidate) -> Evaluation:
+    async def judge_async(self, task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         """The same without blocking the event loop."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self.judge, task, candidate)
 
     def judge_many(
         self,
-        items: Iterable[tuple[Task, Candidate]],
+        items: Iterable[tuple[Task | ModuleTask, Candidate]],
         on_done: Callable[[Evaluation], None] | None = None,
     ) -> list[Evaluation]:
         """All of them, in order; `on_done` is called as each is ready."""
@@ -81,18 +131,57 @@ class JudgePool:
                 future.cancel()
         return evaluations
 
+    def forget(self) -> None:
+        """Judge again what was judged: drop every remembered verdict."""
+        self._memory = VerdictMemory()
+
     def close(self) -> None:
         """End every worker process; safe to call twice."""
         self._threads.shutdown(wait=True, cancel_futures=True)
-        while not self._lanes.empty():
-            self._lanes.get_nowait().close()
+        self._lanes.close()
 
-    def _judge_on_a_lane(self, task: Task, candidate: Candidate) -> Evaluation:
-        lane = self._lanes.get()
+    def _settle(
+        self, key: tuple[str, str], mine: Future[Evaluation], task: Task | ModuleTask, candidate: Candidate
+    ) -> Evaluation:
+        """Judge, remember, and let everybody know who asked for the same meanwhile."""
         try:
-            return lane.judge(task, candidate)
+            code_key, evaluation = self._judge_anew(task, candidate)
+            self._memory.keep(candidate.digest, code_key, evaluation)
+            mine.set_result(evaluation)
+            return evaluation
+        except BaseException as error:
+            mine.set_exception(error)
+            raise
         finally:
-            self._lanes.put(lane)
+            with self._lock:
+                del self._asked[key]
+
+    def _judge_anew(self, task: Task | ModuleTask, candidate: Candidate) -> tuple[str, Evaluation]:
+        answer = self._ask(task, candidate, self._memory.codes(task.name))
+        if answer.evaluation is None:
+            passed = self._memory.by_code(answer.code_key)
+            if passed is not None and answer.compilation is not None:
+                self._count("num_shared")
+                return answer.code_key, restated(passed, candidate, answer.compilation, answer.duration_s)
+            answer = self._ask(task, candidate, frozenset())  # forgotten while the lane compiled
+        assert answer.evaluation is not None
+        self._count("num_judged")
+        return answer.code_key, answer.evaluation
+
+    def _ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
+        for attempt in range(1, MAX_ATTEMPTS + 1):
+            try:
+                return self._lanes.ask(task, candidate, known)
+            except JudgeFault as fault:
+                self._count("num_faults")
+                _log.warning("judgement_lost", task=task.name, attempt=attempt, reason=str(fault)[:500])
+                if attempt == MAX_ATTEMPTS:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _count(self, name: str) -> None:
+        with self._lock:
+            setattr(self, name, getattr(self, name) + 1)
 
     def __enter__(self) -> JudgePool:
         return self
@@ -101,3 +190,13 @@ class JudgePool:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+def open_pool(config: JudgeConfig | None = None) -> JudgePool:
+    """The pool that the configuration names."""
+    chosen = config or JudgeConfig()
+    if chosen.pool == "ray":
+        from coding_framework.cuda.ray_pool import RayJudgePool
+
+        return RayJudgePool(chosen)
+    return JudgePool(chosen)

@@ -11,7 +11,9 @@ from math import isnan
 
 from coding_framework.records import (
     CompilationResult,
+    Finding,
     KernelTiming,
+    ModuleTask,
     ProfileReport,
     ShapeCheck,
     Task,
@@ -64,12 +66,35 @@ def wrong_result_words(task: Task, check: ShapeCheck) -> str:
     )
 
 
-def passed_words(timing: KernelTiming, profile: ProfileReport) -> str:
+def passed_words(timing: KernelTiming, profile: ProfileReport | None) -> str:
     """How fast it is, and what holds it back."""
-    return (
+    text = (
         f"correct. {timing.kind} time {timing.median_us:.1f} us, {timing.speedup:.2f}x the speed of the "
-        f"{timing.reference} ({timing.reference_median_us:.1f} us). {profile.bottleneck}"
+        f"{timing.reference} ({timing.reference_median_us:.1f} us)."
     )
+    if profile is not None:
+        return f"{text} {profile.bottleneck}"
+    if timing.bandwidth_share is None or timing.operations_share is None:
+        return text
+    return (
+        f"{text} It uses {timing.bandwidth_share:.0%} of the card's memory bandwidth and "
+        f"{timing.operations_share:.0%} of its arithmetic."
+    )
+
+
+def contract_words(task: Task | ModuleTask, contract: str) -> str:
+    """Why this contract does not go with this task."""
+    if isinstance(task, ModuleTask):
+        return f"task `{task.name}` is a PyTorch module: it takes the contracts extension and module"
+    return (
+        f"contract `{contract}` runs host code and needs a PyTorch module as its task; this is a kernel task"
+    )
+
+
+def unsafe_words(finding: Finding) -> str:
+    """Why static analysis refuses a source."""
+    where = f"line {finding.line}: " if finding.line else ""
+    return f"refused before compiling. {where}{finding.reason}. {finding.suggestion}"
 
 
 def _element(output: str, index: tuple[int, ...], *, hidden: bool) -> str:

@@ -6,7 +6,8 @@ works in a Ray actor, in a notebook and in a thread pool, because the child is s
 not forked. It is a *limit*, not a sandbox: the child has its user's rights.
 
 The memory limit is on address space, so that it also holds for what is reserved: NVRTC needs about
-a sixth of a gigabyte of it for itself.
+a sixth of a gigabyte of it for itself. None sets no limit: a CUDA context reserves far more address
+space than it uses.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from typing import Any
 
 from coding_framework.cuda.worker_channel import AnswerKind, ChannelClosed, receive_message, send_message
 from coding_framework.cuda.worker_process import Child, describe, end, looks_like_memory, start
-from coding_framework.errors import WorkerDied, WorkerOutOfMemory, WorkerRaised, WorkerTimeout
+from coding_framework.errors import (
+    WorkerDied,
+    WorkerNotStarted,
+    WorkerOutOfMemory,
+    WorkerRaised,
+    WorkerTimeout,
+)
 
 _START_TIMEOUT_S = 60.0
 _GRACE_S = 2.0
@@ -29,7 +36,7 @@ _GRACE_S = 2.0
 class Worker:
     """A subprocess of ours that runs named functions with a time and memory limit; replaced when it dies."""
 
-    def __init__(self, *, memory_limit_bytes: int, name: str = "worker") -> None:
+    def __init__(self, *, memory_limit_bytes: int | None, name: str = "worker") -> None:
         self._memory_limit_bytes = memory_limit_bytes
         self._name = name
         self._lock = threading.Lock()
@@ -84,6 +91,8 @@ class Worker:
         return value
 
     def _memory_message(self, function: str) -> str:
+        if self._memory_limit_bytes is None:
+            return f"{self._name}: {function} ran out of memory"
         limit_gib = self._memory_limit_bytes / 2**30
         return f"{self._name}: {function} ran into the memory limit of {limit_gib:.1f} GiB"
 
@@ -93,8 +102,11 @@ class Worker:
         if self._child is not None and self._child.process.poll() is not None:
             self._discard()
         if self._child is None:
-            self._child = start(self._memory_limit_bytes)
-            self._await_ready(self._child)
+            try:
+                self._child = start(self._memory_limit_bytes)
+                self._await_ready(self._child)
+            except WorkerDied as error:
+                raise WorkerNotStarted(str(error)) from error
         return self._child
 
     def _await_ready(self, child: Child) -> None:

@@ -47,11 +47,13 @@ def end_with_parent(lifeline: int) -> None:
 
 
 def limit_resources(memory_limit_bytes: int) -> None:
-    """No more address space than given, and no core files."""
+    """No more address space than given (0: as it is), and no core files."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if not memory_limit_bytes:
+        return
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = memory_limit_bytes if hard == resource.RLIM_INFINITY else min(memory_limit_bytes, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def serve(connection: socket.socket) -> None:

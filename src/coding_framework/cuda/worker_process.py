@@ -50,12 +50,12 @@ class Death:
     stderr_tail: str
 
 
-def start(memory_limit_bytes: int) -> Child:
-    """A child that has not yet said that it is ready."""
+def start(memory_limit_bytes: int | None) -> Child:
+    """A child that has not yet said that it is ready; None leaves its address space unlimited."""
     ours, theirs = socket.socketpair()
     lifeline_read, lifeline_write = os.pipe()
     stderr = tempfile.TemporaryFile(mode="ab+")  # noqa: SIM115 - lives as long as the child
-    arguments = [str(theirs.fileno()), str(lifeline_read), str(memory_limit_bytes)]
+    arguments = [str(theirs.fileno()), str(lifeline_read), str(memory_limit_bytes or 0)]
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "coding_framework.cuda.worker_main", *arguments],
@@ -131,11 +131,13 @@ def _tail(stderr: IO[bytes]) -> str:
     return stderr.read().decode(errors="replace").strip()
 
 
-def looks_like_memory(death: Death, limit_bytes: int) -> bool:
+def looks_like_memory(death: Death, limit_bytes: int | None) -> bool:
     """Native code that cannot allocate crashes in many ways; its size or its last words tell."""
     if death.exit_code == 0:
         return False
-    return death.peak_resident_bytes > 0.7 * limit_bytes or bool(_MEMORY_WORDS.search(death.stderr_tail))
+    if limit_bytes is not None and death.peak_resident_bytes > 0.7 * limit_bytes:
+        return True
+    return bool(_MEMORY_WORDS.search(death.stderr_tail))
 
 
 def describe(death: Death) -> str:

@@ -24,6 +24,7 @@ from coding_framework.records.finding import Finding, Severity
 from coding_framework.records.measurement import (
     KernelTiming,
     ProfileReport,
+    Roofline,
     ShapeCheck,
     TimeKind,
     WrongElement,
@@ -68,6 +69,7 @@ __all__ = [
     "ProfileReport",
     "Record",
     "RewardComponents",
+    "Roofline",
     "ScratchBuffer",
     "Severity",
     "ShapeCheck",

@@ -6,7 +6,7 @@ import hashlib
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_serializer
 
 from coding_framework.records.base import Record
 from coding_framework.records.expression import ExpressionField
@@ -27,7 +27,13 @@ class Candidate(Record):
     @cached_property
     def digest(self) -> str:
         """Content address: the first 16 hex digits of SHA-256 over contract and source."""
-        return hashlib.sha256(f"{self.contract}\0{self.source}".encode()).hexdigest()[:16]
+        text = f"{self.contract}\0{self.source}".encode(errors="surrogatepass")
+        return hashlib.sha256(text).hexdigest()[:16]
+
+    @field_serializer("source", when_used="json")
+    def _writable_source(self, source: str) -> str:
+        """Half a surrogate pair has no place in UTF-8: it is written as its number, so that files hold it."""
+        return source.encode(errors="backslashreplace").decode()
 
 
 class ScratchBuffer(Record):

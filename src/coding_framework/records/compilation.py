@@ -9,6 +9,9 @@ from pydantic import Field, model_validator
 
 from coding_framework.records.base import Record
 
+MAX_REGISTERS = 255
+"""Most registers of a thread, on every architecture since 3.5."""
+
 
 class Diagnostic(Record):
     """One message of the compiler, placed in the candidate's own source."""
@@ -40,6 +43,15 @@ class KernelResources(Record):
     """Bytes written to local memory for want of registers."""
     spill_load_bytes: int = Field(default=0, ge=0)
     """Bytes read back."""
+    theoretical_occupancy: dict[int, float] = Field(default_factory=dict)
+    """Threads of a block (32 to 1,024) → share of an SM's warps that can be resident with the registers and
+    the static shared memory above; 0 where such a block cannot be launched, empty where the
+    architecture's limits are not known."""
+
+    @property
+    def register_pressure(self) -> float:
+        """Registers as a share of the 255 that a thread can have; at 1 the compiler has begun to spill."""
+        return min(1.0, self.registers / MAX_REGISTERS)
 
 
 class CompilationResult(Record):
@@ -59,6 +71,9 @@ class CompilationResult(Record):
     """The cubin in the cache; `.ptx`, `.cu` (the source) and `.json` lie beside it."""
     ptx: str | None = Field(default=None, repr=False)
     """The PTX text, with line info."""
+    ptx_key: str = ""
+    """The same for every source whose code is the same under other comments, layout or names of variables,
+    compiled in the same way; empty when there is no PTX."""
     resources: tuple[KernelResources, ...] = ()
     """One for each kernel."""
     diagnostics: tuple[Diagnostic, ...] = ()

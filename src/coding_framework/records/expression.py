@@ -9,11 +9,13 @@ Grammar (no `eval`, ever):
 
 `/` and `//` both divide and round down, as in C for the non-negative values met here. Functions:
 `min`, `max`, `ceil_div(a, b)` and `ceil(a / b)` as people write it. Guarantees: parsing is linear,
-values stay below 2**63, and every error quotes the text and says what was expected.
+values stay below 2**63, nesting and length are bounded, evaluating does not recurse, only ASCII is
+read, and every error quotes the text and says what was expected.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -26,9 +28,10 @@ from coding_framework.errors import ExpressionError
 MAX_EXPRESSION_CHARS = 400
 MAX_DEPTH = 32
 _LIMIT = 2**63
-_TOKEN = re.compile(r"\s*(?:(\d+)|([A-Za-z_]\w*)|(//|[-+*/%(),]))")
+_TOKEN = re.compile(r"[ \t]*+(?:([0-9]++)|([A-Za-z_][A-Za-z_0-9]*+)|(//|[-+*/%(),]))")
 
-_Node = tuple[Any, ...]
+_Step = tuple[str, Any]
+"""One step of a program for a stack machine: an operator, or what to push or call."""
 
 
 def _ceil_div(a: int, b: int) -> int:
@@ -40,22 +43,31 @@ _FUNCTIONS: dict[str, tuple[int | None, Callable[..., int]]] = {
     "max": (None, lambda *values: max(values)),
     "ceil_div": (2, _ceil_div),
 }
+_OPERATORS: dict[str, Callable[..., int]] = {
+    "neg": operator.neg,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
 
 
 class Expression:
     """A parsed integer expression. Equal when the text is equal; hashable; immutable."""
 
-    __slots__ = ("_root", "names", "text")
+    __slots__ = ("_program", "names", "text")
 
     def __init__(self, text: str) -> None:
         parser = _Parser(text)
         self.text = text.strip()
-        self._root = parser.parse()
+        self._program = parser.parse()
         self.names = frozenset(parser.names)
 
     def evaluate(self, dimensions: Mapping[str, int]) -> int:
         """The value for these dimensions, or `ExpressionError` saying why there is none."""
-        return _evaluate(self._root, dimensions, self.text)
+        return _evaluate(self._program, dimensions, self.text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and other.text == self.text
@@ -71,7 +83,7 @@ class Expression:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
+    """Recursive descent over the tokens of one expression; writes operands before their operator."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -81,20 +93,21 @@ class _Parser:
         self.tokens = self._tokenise(text)
         self.position = 0
         self.depth = 0
+        self.program: list[_Step] = []
 
     def _tokenise(self, text: str) -> list[str]:
-        tokens, at, text = [], 0, text.rstrip()
+        tokens, at, text = [], 0, text.rstrip(" \t\r\n")
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
-                self._fail(f"unexpected character {text[at:].strip()[0]!r}")
+                self._fail(f"unexpected character {text[at:].lstrip(' ' + chr(9))[0]!a}")
             tokens.append(match.group().strip())
             at = match.end()
         return tokens
 
     def _fail(self, reason: str) -> NoReturn:
         raise ExpressionError(
-            f"{reason} in the expression '{self.text.strip()}'; expected integers, dimension names, "
+            f"{reason} in the expression {self.text.strip()!a}; expected integers, dimension names, "
             "+ - * / // %, min, max, ceil_div(a, b) or ceil(a / b)"
         )
 
@@ -113,110 +126,110 @@ class _Parser:
         if token != wanted:
             self._fail(f"expected '{wanted}' but found '{token}'")
 
-    def parse(self) -> _Node:
-        node = self._sum()
+    def parse(self) -> tuple[_Step, ...]:
+        self._sum()
         rest = self._peek()
         if rest is not None:
             self._fail(f"unexpected '{rest}'")
-        return node
+        return tuple(self.program)
 
-    def _sum(self) -> _Node:
+    def _sum(self) -> None:
         self.depth += 1
         if self.depth > MAX_DEPTH:
             self._fail("too deeply nested")
-        node = self._product()
+        self._product()
         while self._peek() in ("+", "-"):
-            node = (self._take(), node, self._product())
+            sign = self._take()
+            self._product()
+            self.program.append((sign, 2))
         self.depth -= 1
-        return node
 
-    def _product(self) -> _Node:
-        node = self._unary()
+    def _product(self) -> None:
+        self._unary()
         while self._peek() in ("*", "/", "//", "%"):
-            node = (self._take(), node, self._unary())
-        return node
+            sign = self._take()
+            self._unary()
+            self.program.append((sign, 2))
 
-    def _unary(self) -> _Node:
+    def _unary(self) -> None:
         negations = 0
         while self._peek() == "-":
             self._take()
             negations += 1
-        node = self._atom()
-        return ("neg", node) if negations % 2 else node
+        self._atom()
+        if negations % 2:
+            self.program.append(("neg", 1))
 
-    def _atom(self) -> _Node:
+    def _atom(self) -> None:
         token = self._take()
         if token.isdigit():
-            return ("num", int(token))
-        if token == "(":
-            node = self._sum()
+            self.program.append(("push", int(token)))
+        elif token == "(":
+            self._sum()
             self._expect(")")
-            return node
-        if not (token[0].isalpha() or token[0] == "_"):
+        elif not (token[0].isalpha() or token[0] == "_"):
             self._fail(f"unexpected '{token}'")
-        if self._peek() == "(":
-            return self._call(token)
-        self.names.add(token)
-        return ("name", token)
+        elif self._peek() == "(":
+            self._call(token)
+        else:
+            self.names.add(token)
+            self.program.append(("name", token))
 
-    def _call(self, name: str) -> _Node:
+    def _call(self, name: str) -> None:
         self._expect("(")
-        arguments = [self._sum()]
+        self._sum()
+        count = 1
         while self._peek() == ",":
             self._take()
-            arguments.append(self._sum())
+            self._sum()
+            count += 1
         self._expect(")")
         if name == "ceil":
-            return self._ceil(arguments)
+            self._ceil(count)
+            return
         if name not in _FUNCTIONS:
             self._fail(f"unknown function '{name}'")
         arity = _FUNCTIONS[name][0]
-        if arity is not None and len(arguments) != arity:
-            self._fail(f"{name} takes {arity} arguments, not {len(arguments)}")
-        return ("call", name, *arguments)
+        if arity is not None and count != arity:
+            self._fail(f"{name} takes {arity} arguments, not {count}")
+        self.program.append((name, count))
 
-    def _ceil(self, arguments: list[_Node]) -> _Node:
-        """`ceil(a / b)` means rounding the quotient up, so the division inside must be kept."""
-        if len(arguments) != 1:
-            self._fail(f"ceil takes 1 argument, not {len(arguments)}")
-        inner = arguments[0]
-        return ("call", "ceil_div", inner[1], inner[2]) if inner[0] == "/" else inner
-
-
-def _evaluate(node: _Node, dimensions: Mapping[str, int], text: str) -> int:
-    kind = node[0]
-    if kind == "num":
-        value = int(node[1])
-    elif kind == "name":
-        if node[1] not in dimensions:
-            known = ", ".join(sorted(dimensions)) or "none"
-            raise ExpressionError(
-                f"'{node[1]}' in '{text}' is not a dimension of this task (dimensions: {known})"
-            )
-        value = dimensions[node[1]]
-    elif kind == "neg":
-        value = -_evaluate(node[1], dimensions, text)
-    else:
-        value = _apply(node, dimensions, text)
-    if not -_LIMIT < value < _LIMIT:
-        raise ExpressionError(f"'{text}' overflows 64 bits")
-    return value
+    def _ceil(self, count: int) -> None:
+        """`ceil(a / b)` means rounding the quotient up: the division that was written last is replaced."""
+        if count != 1:
+            self._fail(f"ceil takes 1 argument, not {count}")
+        if self.program[-1][0] == "/":
+            self.program[-1] = ("ceil_div", 2)
 
 
-def _apply(node: _Node, dimensions: Mapping[str, int], text: str) -> int:
-    operands = [_evaluate(child, dimensions, text) for child in node[1 if node[0] != "call" else 2 :]]
+def _evaluate(program: tuple[_Step, ...], dimensions: Mapping[str, int], text: str) -> int:
+    stack: list[int] = []
+    for kind, detail in program:
+        if kind == "push":
+            value = int(detail)
+        elif kind == "name":
+            value = _dimension(detail, dimensions, text)
+        else:
+            operands = stack[-detail:]
+            del stack[-detail:]
+            value = _apply(kind, operands, dimensions, text)
+        if not -_LIMIT < value < _LIMIT:
+            raise ExpressionError(f"'{text}' overflows 64 bits")
+        stack.append(value)
+    return stack[0]
+
+
+def _dimension(name: str, dimensions: Mapping[str, int], text: str) -> int:
+    if name not in dimensions:
+        known = ", ".join(sorted(dimensions)) or "none"
+        raise ExpressionError(f"'{name}' in '{text}' is not a dimension of this task (dimensions: {known})")
+    return dimensions[name]
+
+
+def _apply(name: str, operands: list[int], dimensions: Mapping[str, int], text: str) -> int:
     try:
-        if node[0] == "call":
-            return _FUNCTIONS[node[1]][1](*operands)
-        left, right = operands
-        return {
-            "+": lambda: left + right,
-            "-": lambda: left - right,
-            "*": lambda: left * right,
-            "/": lambda: left // right,
-            "//": lambda: left // right,
-            "%": lambda: left % right,
-        }[node[0]]()
+        function = _FUNCTIONS[name][1] if name in _FUNCTIONS else _OPERATORS[name]
+        return function(*operands)
     except ZeroDivisionError:
         raise ExpressionError(f"'{text}' divides by zero for {dict(dimensions)}") from None
 

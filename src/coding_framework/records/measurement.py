@@ -11,6 +11,9 @@ from coding_framework.records.base import Record
 TimeKind = Literal["measured", "modelled"]
 """`measured` by a clock on a GPU, or `modelled` from exact counts; never mixed."""
 
+Roofline = Literal["memory", "compute", "neither"]
+"""The roof that a kernel reaches 60 % of; `neither`: it waits (latency, too little parallel work)."""
+
 
 class WrongElement(Record):
     """One element that is not what the oracle says."""
@@ -118,3 +121,11 @@ class ProfileReport(Record):
     """What bounds the time."""
     bottleneck: str
     """One sentence for the next turn, with the two counters that show it."""
+    achieved_occupancy: float | None = Field(default=None, ge=0, le=1)
+    """Share of the SM's warps that were resident on average; None where only the theory is known."""
+    l2_throughput_share: float | None = Field(default=None, ge=0, le=1)
+    """Share of the L2's bandwidth used over the kernel's time; None where it was not counted."""
+    stall_reasons: dict[str, float] = Field(default_factory=dict)
+    """Why warps that could not issue were waiting, as shares of all waiting, largest first."""
+    roofline: Roofline | None = None
+    """Which roof the kernel is under; None where no clock was there to tell."""

@@ -13,7 +13,9 @@ from coding_framework.records.base import Record
 from coding_framework.records.expression import ExpressionField
 
 DType = Literal["float32", "float16", "bfloat16", "int32"]
-Distribution = Literal["normal", "uniform", "large", "small", "integers", "constant_rows"]
+Distribution = Literal[
+    "normal", "uniform", "large", "small", "integers", "constant_rows", "outliers", "mixed"
+]
 Dimensions = Mapping[str, int]
 Oracle = Callable[[ModuleType, Mapping[str, Any], Dimensions], Mapping[str, Any]]
 """`oracle(xp, inputs, dimensions) -> outputs`: written once against the array API, run in float64."""

@@ -29,6 +29,7 @@ def test_every_kernel_has_its_resources() -> None:
         "local_bytes": 16,
         "spill_store_bytes": 8,
         "spill_load_bytes": 4,
+        "theoretical_occupancy": {},
     }
     assert found["bar"].static_shared_bytes == 0
 

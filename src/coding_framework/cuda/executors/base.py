@@ -8,6 +8,7 @@ a process boundary for every run.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -73,6 +74,8 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
+    poison: int = 0x7FD5A1B7
+    """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
 
@@ -119,9 +122,17 @@ class ExecutionOutcome:
     fault: ExecutionFault | None
     buffers: dict[str, Buffer]
     counters: tuple[LaunchCounters, ...]
+    poison: int | None = None
+    """What unwritten memory looked like in this run."""
 
 
 class Executor(Protocol):
     """Runs requests. Faults of the kernel come back as values; faults of ours are raised."""
 
     def run(self, request: ExecutionRequest, *, timeout_s: float) -> ExecutionOutcome: ...
+
+    def run_many(
+        self, requests: Iterable[ExecutionRequest], *, timeout_s: float
+    ) -> Iterator[ExecutionOutcome]:
+        """One after the other, up to the first fault; `timeout_s` is for each of them."""
+        ...

@@ -3,15 +3,16 @@
 A sandbox starts one program with no network, a read-only view of what it is given, a private
 temporary folder as its working directory, and limits on everything it can use up. Its standard
 streams are pipes of ours: what goes over them is data, never a verdict. Every implementation passes
-the same conformance suite (`tests/cuda/sandbox/`).
+the same conformance suite (`tests/cuda/sandbox/`). The program's end takes everything with it that it
+started, and so does the death of the process that asked for it.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import IO, Literal, Protocol
+from pathlib import Path, PurePosixPath
+from typing import IO, Literal, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from coding_framework.records.base import Record
 
@@ -26,7 +27,11 @@ class SandboxLimits(Record):
     cpu_s: float = Field(default=60, gt=0)
     """Processor time of a process."""
     memory_bytes: int | None = Field(default=2048 * MIB, gt=0)
-    """Memory; None only where CUDA must reserve address space and no cgroup can be had."""
+    """Memory of all its processes together; None for no limit.
+
+    A control group holds it exactly where one can be made. Elsewhere each process is held by its
+    address space (not with `gpu`: CUDA reserves terabytes) and a watcher adds up what is resident.
+    """
     processes: int = Field(default=64, ge=1)
     """Processes and threads at the same time."""
     file_bytes: int = Field(default=256 * MIB, ge=0)
@@ -44,21 +49,53 @@ class SandboxRequest(Record):
     """Written into the working folder before the start."""
     readable: tuple[Path, ...] = ()
     """Files and folders of the host that it may read (and execute), at the same paths."""
+    writable: tuple[Path, ...] = ()
+    """Existing files of ours that it may also write in place, at the same paths: shared memory."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """All of it: nothing is inherited."""
+    """All of it: nothing is inherited. With `gpu`, LD_LIBRARY_PATH to the driver's libraries is added."""
     limits: SandboxLimits = SandboxLimits()
     """What it may use up."""
     gpu: bool = False
-    """Whether the GPU's device files are passed through."""
+    """Whether the GPU's device files and the driver's libraries are passed through."""
+
+    @field_validator("files")
+    @classmethod
+    def _stay_in_the_folder(cls, files: dict[str, bytes]) -> dict[str, bytes]:
+        for name in files:
+            path = PurePosixPath(name)
+            if not path.parts or path.is_absolute() or ".." in path.parts or "\0" in name:
+                raise ValueError(f"'{name}' is not a name below the working folder")
+        return files
+
+    @field_validator("readable")
+    @classmethod
+    def _be_absolute(cls, readable: tuple[Path, ...]) -> tuple[Path, ...]:
+        for path in readable:
+            if not path.is_absolute() or ".." in path.parts or len(path.parts) < 2:
+                raise ValueError(f"'{path}' must be an absolute path below the root")
+        return readable
+
+    @model_validator(mode="after")
+    def _have_no_nul(self) -> Self:
+        texts = (*self.command, *self.environment, *self.environment.values())
+        if any("\0" in text for text in texts) or any("=" in name or not name for name in self.environment):
+            raise ValueError("commands and environment cannot hold NUL, nor names '='")
+        return self
 
 
 class SandboxResult(Record):
     """How a program ended."""
 
-    ended_by: Literal["exit", "signal", "timeout", "memory", "output", "killed"]
-    """By itself, by a signal, by one of its limits, or because we closed it."""
-    exit_code: int | None
-    """Only if it ended by itself."""
+    ended_by: Literal["exit", "signal", "timeout", "memory", "processes", "files", "output", "killed"]
+    """By itself, by a signal, by one of its limits, or because we closed it.
+
+    A limit that merely makes a call fail (no more processes, no more room) is the program's to see:
+    it then ends in its own way. Processor time used up is a `timeout` too.
+    """
+    exit_code: int | None = None
+    """Only if it ended by itself. Docker and bubblewrap cannot tell 129 to 192 from a signal."""
+    signal: int | None = None
+    """Only if a signal ended it."""
     stdout: bytes
     """Up to the limit."""
     stderr: bytes
@@ -66,12 +103,25 @@ class SandboxResult(Record):
     duration_s: float = Field(ge=0)
     """From start to end."""
 
+    @model_validator(mode="after")
+    def _say_how(self) -> Self:
+        if (self.exit_code is not None) != (self.ended_by == "exit"):
+            raise ValueError("an exit code is there if and only if the program ended by itself")
+        if (self.signal is not None) != (self.ended_by == "signal"):
+            raise ValueError("a signal is there if and only if one ended the program")
+        return self
+
 
 class SandboxedProcess(Protocol):
     """A running program that is talked to over its standard streams."""
 
-    stdin: IO[bytes]
-    stdout: IO[bytes]
+    @property
+    def stdin(self) -> IO[bytes]:
+        """Buffered: flush what it is to see."""
+        ...
+
+    @property
+    def stdout(self) -> IO[bytes]: ...
 
     def close(self) -> SandboxResult:
         """End it and everything it started, for certain; safe to call twice."""
@@ -85,6 +135,10 @@ class Sandbox(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    def why_unavailable(self) -> str | None:
+        """None where it works here, else what is missing and what to do; tried once, for real."""
+        ...
 
     def run(self, request: SandboxRequest, stdin: bytes = b"") -> SandboxResult:
         """Start it, feed it, wait for its end or its limits."""

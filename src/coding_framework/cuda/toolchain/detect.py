@@ -48,13 +48,12 @@ class Toolchain(Record):
     """Highest CUDA version the driver supports, e.g. `13.0`."""
     gpus: tuple[Gpu, ...]
     """Devices, in the driver's order."""
+    architecture: str
+    """What `auto` compiles for."""
+    architecture_reason: str
+    """Why that one, in words."""
     missing: dict[str, str] = Field(default_factory=dict)
     """Part → why it is not there and what it would give."""
-
-    @property
-    def architecture(self) -> str:
-        """What `auto` compiles for."""
-        return self.gpus[0].architecture if self.gpus else DEFAULT_ARCHITECTURE
 
 
 def describe_toolchain() -> Toolchain:
@@ -65,6 +64,7 @@ def describe_toolchain() -> Toolchain:
     driver, gpus, reason = find_gpus()
     if reason:
         missing["gpu"] = f"{reason}; kernels run on the emulator, and times are modelled"
+    architecture, chosen_because = choose_architecture("auto")
     folders = include_dirs()
     if not folders:
         missing["headers"] = (
@@ -79,8 +79,20 @@ def describe_toolchain() -> Toolchain:
         include_dirs=folders,
         driver_version=driver,
         gpus=gpus,
+        architecture=architecture,
+        architecture_reason=chosen_because,
         missing=missing,
     )
+
+
+def choose_architecture(wanted: str) -> tuple[str, str]:
+    """(architecture, why that one): `auto` asks the driver, and says so where there is none."""
+    if wanted != "auto":
+        return wanted, "named in the settings"
+    _, gpus, reason = find_gpus()
+    if gpus:
+        return gpus[0].architecture, f"that of the first GPU, {gpus[0].name}"
+    return DEFAULT_ARCHITECTURE, f"the default: {reason}"
 
 
 def usable_nvcc() -> tuple[Path, str] | None:

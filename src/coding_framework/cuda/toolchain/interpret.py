@@ -9,12 +9,15 @@ from typing import Literal
 
 from coding_framework.cuda.toolchain.diagnostics import parse_diagnostics
 from coding_framework.cuda.toolchain.messages import RawCompilation
+from coding_framework.cuda.toolchain.ptx_identity import code_digest, ptx_key
 from coding_framework.cuda.toolchain.ptxas_report import entry_names, parse_resources, plain_name
 from coding_framework.cuda.toolchain.source_scan import definition_order, kernel_line, line_of
 from coding_framework.errors import JudgeFault, WorkerDied
 from coding_framework.records.compilation import CompilationResult, Diagnostic
 
+_MAX_NAME_FAULTS = 20
 _SIGNAL = re.compile(r"ended by (SIG\w+)")
+_ENDED_BY_ERRORS = re.compile(r"^\d+ (?:catastrophic )?errors? detected in the compilation", re.MULTILINE)
 _PLAIN_SYNTAX = re.compile(
     r"^(?:at the end: )?(?:expected |unrecognized token|missing closing|invalid .* constant)"
 )
@@ -30,6 +33,8 @@ class Backend:
     function: str
     """What a worker calls."""
     tool: str = ""
+    flags: tuple[str, ...] = ()
+    """From the configuration; some, such as `--maxrregcount`, leave no trace in the PTX."""
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -44,13 +49,13 @@ def understand(
     diagnostics = parse_diagnostics(raw.log, source)
     if raw.outcome == "rejected":
         if not any(item.severity == "error" for item in diagnostics):
-            raise JudgeFault(f"{backend.name} failed without an error in its messages:\n{raw.log[-2000:]}")
+            diagnostics = (*diagnostics, _unplaced_error(backend, raw.log))
         return _failure(backend, diagnostics, duration_s)
     entries = entry_names(raw.ptx)
     faults = _name_faults(entries, source)
     if faults:
         return _failure(backend, (*diagnostics, *faults), duration_s)
-    names, resources = definition_order(source, entries), parse_resources(raw.log)
+    names, resources = definition_order(source, entries), parse_resources(raw.log, backend.architecture)
     return CompilationResult(
         success=True,
         compiler=backend.name,
@@ -59,10 +64,27 @@ def understand(
         kernel_names=names,
         binary_path=binary,
         ptx=raw.ptx,
+        ptx_key=_ptx_key(backend, raw),
         resources=tuple(resources[name] for name in names if name in resources),
         diagnostics=diagnostics,
         duration_s=duration_s,
     )
+
+
+def _unplaced_error(backend: Backend, log: str) -> Diagnostic:
+    """Where the compiler counted errors the source is at fault, even if none can be read.
+
+    A `#line` directive can give the file a name that makes the messages unreadable.
+    """
+    if _ENDED_BY_ERRORS.search(log) is None:
+        raise JudgeFault(f"{backend.name} failed without an error in its messages:\n{log[-2000:]}")
+    words = "the compiler rejected the source, in messages that name no line of it (remove #line directives)"
+    return Diagnostic(severity="error", message=words)
+
+
+def _ptx_key(backend: Backend, raw: RawCompilation) -> str:
+    digest = raw.code_digest or code_digest(raw.ptx)
+    return ptx_key(digest, *backend.identity, backend.architecture, *backend.flags)
 
 
 def _name_faults(entries: tuple[str, ...], source: str) -> tuple[Diagnostic, ...]:
@@ -70,7 +92,7 @@ def _name_faults(entries: tuple[str, ...], source: str) -> tuple[Diagnostic, ...
         message = "no kernel was generated: a __global__ template is compiled only where it is instantiated"
         return (Diagnostic(severity="error", message=message),)
     mangled = definition_order(source, tuple(name for entry in entries if (name := plain_name(entry))))
-    return tuple(_missing_extern(name, source) for name in mangled)
+    return tuple(_missing_extern(name, source) for name in mangled[:_MAX_NAME_FAULTS])
 
 
 def _missing_extern(name: str, source: str) -> Diagnostic:

@@ -26,3 +26,5 @@ class RawCompilation:
     log: str
     ptx: str = ""
     cubin: bytes = b""
+    code_digest: str = ""
+    """Of the PTX without names and places; made where the compiling is done, because it takes a while."""

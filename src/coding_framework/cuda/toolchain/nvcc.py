@@ -12,8 +12,11 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from coding_framework.cuda.toolchain.compiler_log import shorten_log
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
 from coding_framework.cuda.toolchain.nvrtc import plain_file_names
+from coding_framework.cuda.toolchain.private_folder import private_folder
+from coding_framework.cuda.toolchain.ptx_identity import code_digest
 from coding_framework.cuda.toolchain.standins import SOURCE_NAME
 from coding_framework.errors import ToolchainMissingError
 
@@ -39,7 +42,7 @@ def nvcc_version(nvcc: Path) -> str:
 
 def compile_request(request: CompileRequest) -> RawCompilation:
     """Source to PTX with nvcc, PTX to cubin with the ptxas beside it."""
-    with tempfile.TemporaryDirectory(prefix="cf-nvcc-") as name:
+    with tempfile.TemporaryDirectory(dir=private_folder()) as name:
         folder = Path(name)
         (folder / SOURCE_NAME).write_text(request.source)
         front_log, built = _run(folder, _front_end(request))
@@ -49,8 +52,9 @@ def compile_request(request: CompileRequest) -> RawCompilation:
         log = f"{front_log}\n{back_log}"
         if not built:
             return RawCompilation("rejected", log)
-        ptx = (folder / "kernel.ptx").read_text()
-        return RawCompilation("built", log, plain_file_names(ptx), (folder / "kernel.cubin").read_bytes())
+        ptx = plain_file_names((folder / "kernel.ptx").read_text())
+        cubin = (folder / "kernel.cubin").read_bytes()
+        return RawCompilation("built", log, ptx, cubin, code_digest(ptx))
 
 
 def _front_end(request: CompileRequest) -> list[str]:
@@ -65,6 +69,7 @@ def _assembler(request: CompileRequest) -> list[str]:
     # A fat wrapper may hide the real folder: nvcc itself passes PTX on to the right ptxas.
     return [
         *(request.tool, "-cubin", f"-arch={request.architecture}", "-lineinfo", "-Xptxas", "-v"),
+        *request.extra_flags,
         *("-o", "kernel.cubin", "kernel.ptx"),
     ]
 
@@ -76,4 +81,4 @@ def _run(folder: Path, command: list[str]) -> tuple[str, bool]:
     log = done.stdout + done.stderr
     if done.returncode != 0 and _OUT_OF_MEMORY.search(log):
         raise MemoryError
-    return log, done.returncode == 0
+    return shorten_log(log), done.returncode == 0

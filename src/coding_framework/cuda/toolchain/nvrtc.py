@@ -1,7 +1,8 @@
 """NVRTC: CUDA C++ to PTX and cubin in one pass, without nvcc, a host compiler or a GPU.
 
 `compile_request` runs in a worker process. One call for a real architecture gives the cubin, the PTX
-it was made from and ptxas' report (55 ms for a small kernel; separate passes would take twice that).
+it was made from and ptxas' report (55 ms for a small kernel; PTX alone takes two thirds of that, and
+assembling it apart more than the last third, so sources with the same code are compiled all the same).
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ import tempfile
 from functools import cache
 from typing import Any
 
+from coding_framework.cuda.toolchain.compiler_log import shorten_log
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
+from coding_framework.cuda.toolchain.precompiled import PrecompiledPrelude
+from coding_framework.cuda.toolchain.private_folder import private_folder
+from coding_framework.cuda.toolchain.ptx_identity import code_digest
 from coding_framework.cuda.toolchain.standins import SOURCE_NAME, standin_headers, with_prelude
 from coding_framework.errors import ToolchainMissingError
 
@@ -22,6 +27,7 @@ _HOST_FUNCTION = re.compile(
 )
 _ERROR = re.compile(r"^.*\(\d+\): (?:catastrophic )?error", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(r"(?:catastrophic|internal) error: out of memory")
+_prelude = PrecompiledPrelude()
 _FILE = re.compile(r'(\.file\s+\d+\s+")[^"]*?/((?:cf/)?[^"/]+")')
 
 
@@ -54,13 +60,13 @@ def supported_architectures() -> tuple[str, ...]:
 
 def compile_request(request: CompileRequest) -> RawCompilation:
     """Compile in this process; relative includes find an empty folder."""
-    before = os.getcwd()  # noqa: PTH109
-    with tempfile.TemporaryDirectory(prefix="cf-nvrtc-") as folder:
+    before, flags = os.getcwd(), _flags(request)  # noqa: PTH109
+    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         os.chdir(folder)
         try:
-            raw = _compile(request, _flags(request))
+            raw = _compile(request, [*flags, *_prelude.flags(nvrtc_module(), flags)])
             if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
-                return _compile(request, [*_flags(request), "--device-as-default-execution-space"])
+                return _compile(request, [*flags, "--device-as-default-execution-space"])
             return raw
         finally:
             os.chdir(before)
@@ -100,10 +106,11 @@ def _compile(request: CompileRequest, flags: list[str]) -> RawCompilation:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
         log = _fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog).decode(errors="replace")
         if not _is_built(nvrtc.nvrtcResult, status, log):
-            return RawCompilation("rejected", log)
+            return RawCompilation("rejected", shorten_log(log))
         ptx = _fetch(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX).rstrip(b"\0").decode()
         cubin = _fetch(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
-        return RawCompilation("built", log, plain_file_names(ptx), cubin)
+        ptx = plain_file_names(ptx)
+        return RawCompilation("built", shorten_log(log), ptx, cubin, code_digest(ptx))
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -116,7 +123,7 @@ def _is_built(codes: Any, status: Any, log: str) -> bool:
         raise MemoryError
     if status == codes.NVRTC_ERROR_COMPILATION:
         return False
-    raise RuntimeError(f"{status.name}: {log}")
+    raise RuntimeError(f"{status.name}: {log[:2000]}")
 
 
 def _fetch(program: Any, size: Any, get: Any) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from coding_framework.cuda.toolchain.occupancy import theoretical_occupancy
 from coding_framework.records.compilation import KernelResources
 
 _ENTRY = re.compile(r"^\s*(?:\.(?:visible|weak)\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
@@ -18,28 +19,30 @@ def entry_names(ptx: str) -> tuple[str, ...]:
     return tuple(_ENTRY.findall(ptx))
 
 
-def parse_resources(log: str) -> dict[str, KernelResources]:
-    """Kernel → resources, from the verbose output of ptxas."""
+def parse_resources(log: str, architecture: str = "") -> dict[str, KernelResources]:
+    """Kernel → resources, from the verbose output of ptxas; occupancy where the architecture is known."""
     found: dict[str, KernelResources] = {}
     pieces = _COMPILING.split(log)
     for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
         registers = _REGISTERS.search(text)
         if registers is not None:
-            found[name] = _resources(name, int(registers[1]), text)
+            found[name] = _resources(name, int(registers[1]), text, architecture)
     return found
 
 
-def _resources(name: str, registers: int, text: str) -> KernelResources:
+def _resources(name: str, registers: int, text: str, architecture: str) -> KernelResources:
     # Several device functions may follow one entry; its own frame comes first.
     frame, stores, loads = _STACK.search(text).groups() if _STACK.search(text) else (0, 0, 0)  # type: ignore[union-attr]
-    shared = _SHARED.search(text)
+    found = _SHARED.search(text)
+    shared_bytes = int(found[1]) if found else 0
     return KernelResources(
         kernel=name,
         registers=registers,
-        static_shared_bytes=int(shared[1]) if shared else 0,
+        static_shared_bytes=shared_bytes,
         local_bytes=int(frame),
         spill_store_bytes=int(stores),
         spill_load_bytes=int(loads),
+        theoretical_occupancy=theoretical_occupancy(registers, shared_bytes, architecture),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from coding_framework.config import JudgeConfig
 from coding_framework.records.base import Record
 
 CACHE_VARIABLE = "CODING_FRAMEWORK_CACHE"
@@ -44,6 +45,17 @@ class CompilerSettings(Record):
     cache_limit_bytes: int = Field(default=2 * 10**9, ge=0)
     """Least recently used compilations go when the folder grows over this."""
     extra_flags: tuple[str, ...] = ()
-    """Passed to the compiler as they are, e.g. `--use_fast_math`."""
+    """Passed to the compiler as they are, e.g. `--use_fast_math`; what is allowed is in `flags.py`."""
     workers: int = Field(default_factory=default_workers, ge=1, le=64)
     """Compiler processes."""
+
+    @classmethod
+    def for_judge(cls, config: JudgeConfig) -> CompilerSettings:
+        """What a judge's own compiler is told: one process, since a judge asks one thing at a time."""
+        return cls(
+            architecture=config.architecture,
+            timeout_s=config.compile_timeout_s,
+            memory_limit_bytes=config.compile_memory_bytes,
+            extra_flags=config.compile_flags,
+            workers=1,
+        )

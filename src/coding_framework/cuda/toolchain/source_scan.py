@@ -1,32 +1,34 @@
 """What can be told from a source's text before any compiler sees it.
 
-Guards against reading the host's files: NVRTC opens whatever `#include` names, and its messages
-quote what it read. Absolute paths, paths that climb and computed names are refused here; quoting of
-other files is dropped in `diagnostics.py`. The full safety analysis works on a syntax tree elsewhere.
+Guarantees: time linear in the length of the source, whatever it holds, and no exception. Forbidden
+includes are found in `include_scan.py`, which does not trust the view of comments taken here: this one
+serves names and places. The full safety analysis works on a syntax tree elsewhere.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
+from coding_framework.cuda.toolchain.include_scan import bad_includes
 from coding_framework.records.compilation import Diagnostic
 
+# Every alternative that may lack its end runs to the end of the line or of the text instead of failing:
+# a search that fails after reading everything would be tried again from the next character.
 _TOKEN = re.compile(
     r"""
-      (?P<raw>   R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)" )
-    | (?P<text>  "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' )
-    | (?P<number> \.?\d(?:'?[\w.])* )
-    | (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
+      (?P<raw>     (?:u8|[uUL])?R"(?P<mark>[^\s()\\"]{0,16})\(.*?(?:\)(?P=mark)"|\Z) )
+    | (?P<word>    [^\W\d]\w*+ )
+    | (?P<number>  \.?\d(?:'?[\w.])*+ )
+    | (?P<text>    "(?:\\(?:\r\n|.)|[^"\\\n])*+"? | '(?:\\(?:\r\n|.)|[^'\\\n])*+'? )
+    | (?P<comment> //(?:\\(?:\r\n|.)|[^\\\n])*+ | /\*.*?(?:\*/|\Z) )
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SPLICE = re.compile(r"\\[ \t]*\r?\n")
-_INCLUDE = re.compile(
-    r"^[ \t]*(?:\#|%:|\?\?=)[ \t]*(?:include_next|include|import|embed)\b[ \t]*(.*)$", re.MULTILINE
-)
-_LITERAL = re.compile(r'<(?P<angled>[^<>\n]+)>\s*$|"(?P<quoted>[^"\n]+)"\s*$')
+_WORD = re.compile(r"\w++")
+_NO_NEWLINE = re.compile(r"[^\n]")
 _GLOBAL = re.compile(r"\b__global__\b")
+_MAX_FAULTS = 50
+_MAX_SHOWN_CHARS = 1200
 
 
 def without_comments(source: str) -> str:
@@ -37,16 +39,16 @@ def without_comments(source: str) -> str:
 def _blank_comment(match: re.Match[str]) -> str:
     if match["comment"] is None:
         return match[0]
-    return re.sub(r"[^\n]", " ", match[0])
+    return _NO_NEWLINE.sub(" ", match[0])
 
 
 def find_source_faults(source: str) -> tuple[Diagnostic, ...]:
     """Errors that need no compiler: forbidden includes, or no kernel at all."""
-    if "\0" in source or any("\ud800" <= character <= "\udfff" for character in source):
+    if "\0" in source or not _is_text(source):
         return (Diagnostic(severity="error", message="the source contains characters that are no text"),)
     faults = tuple(
-        Diagnostic(severity="error", message=complaint, line=line, source_line=line_of(source, line))
-        for line, complaint in _bad_includes(source)
+        Diagnostic(severity="error", message=complaint, line=line, source_line=_shown(source, line))
+        for line, complaint in bad_includes(source)[:_MAX_FAULTS]
     )
     if not faults and not _GLOBAL.search(without_comments(source)):
         return (
@@ -55,53 +57,40 @@ def find_source_faults(source: str) -> tuple[Diagnostic, ...]:
     return faults
 
 
-def _bad_includes(source: str) -> list[tuple[int, str]]:
-    """(line, complaint) for each; continued lines are joined first, as the preprocessor does it."""
-    text = without_comments(_SPLICE.sub("", source))
-    joints = [match.start() - removed for match, removed in _splices(source)]
-    found = []
-    for match in _INCLUDE.finditer(text):
-        complaint = _complaint(match[1])
-        if complaint is not None:
-            joined_before = sum(joint <= match.start() for joint in joints)
-            found.append((1 + text.count("\n", 0, match.start()) + joined_before, complaint))
-    return found
+def _shown(source: str, line: int) -> str | None:
+    text = line_of(source, line)
+    return None if text is None else text[:_MAX_SHOWN_CHARS]
 
 
-def _splices(source: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Each continuation with the number of characters removed before it."""
-    removed = 0
-    for match in _SPLICE.finditer(source):
-        yield match, removed
-        removed += len(match[0])
-
-
-def _complaint(operand: str) -> str | None:
-    literal = _LITERAL.match(operand)
-    if literal is None:
-        return '#include must name a header as <name> or "name"'
-    path = literal["angled"] or literal["quoted"]
-    if path.startswith(("/", "~")) or "\\" in path or ".." in path.split("/") or ":" in path:
-        return f'#include of "{path}": only plain header names are allowed, no paths out of the search path'
-    return None
+def _is_text(source: str) -> bool:
+    """Half a surrogate pair is a character to Python, and none to any compiler."""
+    try:
+        source.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def definition_order(source: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names in the order in which the source first mentions them outside comments."""
     text = without_comments(source)
-    return tuple(sorted(names, key=lambda name: (_first_mention(text, name), name)))
+    places = _first_mentions(text)
+    return tuple(sorted(names, key=lambda name: (places.get(name, len(text)), name)))
 
 
 def kernel_line(source: str, name: str) -> int | None:
     """1-based line of the first mention of `name` outside comments."""
     text = without_comments(source)
-    position = _first_mention(text, name)
-    return None if position == len(text) else 1 + text.count("\n", 0, position)
+    position = _first_mentions(text).get(name)
+    return None if position is None else 1 + text.count("\n", 0, position)
 
 
-def _first_mention(text: str, name: str) -> int:
-    match = re.search(rf"\b{re.escape(name)}\b", text)
-    return len(text) if match is None else match.start()
+def _first_mentions(text: str) -> dict[str, int]:
+    """Where each word stands first: one pass, however many names are asked for."""
+    places: dict[str, int] = {}
+    for match in _WORD.finditer(text):
+        places.setdefault(match[0], match.start())
+    return places
 
 
 def line_of(source: str, line: int) -> str | None:

@@ -1,7 +1,8 @@
 """Shared parts of a task's record, so that each task file states only what is its own.
 
 Guarantees: the prompt ends with the signature in the default argument order of the `kernel`
-contract, and `bytes_moved` counts every input once and every output once. Everything is float32.
+contract, and `bytes_moved` counts every input once and every output once. Arrays are float32 unless
+`dtypes` says otherwise, and prompt, signature, bytes and error budget then follow the element type.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from coding_framework.cuda.elements import ELEMENT_BYTES
 from coding_framework.records import (
     Dimensions,
     Distribution,
+    DType,
     Oracle,
     Task,
     TensorSpec,
@@ -20,7 +23,22 @@ from coding_framework.records import (
     parse_expression,
 )
 
-FLOAT32_BYTES = 4
+CUDA_TYPES: dict[DType, str] = {
+    "float32": "float",
+    "float16": "half",
+    "bfloat16": "__nv_bfloat16",
+    "int32": "int",
+}
+HEADERS: dict[DType, str] = {"float16": "<cuda_fp16.h>", "bfloat16": "<cuda_bf16.h>"}
+"""What a source includes to have the type; the prompt says so."""
+ONE_ROUNDING: dict[DType, Tolerance] = {
+    "float32": Tolerance(relative=1e-6, absolute=1e-7),
+    "float16": Tolerance(relative=1e-3, absolute=1e-6),
+    "bfloat16": Tolerance(relative=8e-3, absolute=1e-6),
+    "int32": Tolerance(relative=0.0, absolute=0.0),
+}
+"""Budgets for a result that is computed in float32 and rounded once to the type of the output: twice
+the half unit in the last place of 11 bits (2**-11) and of 8 bits (2**-8); 16 of them for float32."""
 NAIVE = "naive"
 """Name of the variant that every task has: the baseline."""
 
@@ -39,6 +57,8 @@ ROWS_HIDDEN = (
 
 Arrays = Mapping[str, tuple[str, ...]]
 """Array names with their row-major extents, in argument order."""
+DTypes = Mapping[str, DType]
+"""Element types of the arrays that are not float32."""
 
 
 def make_task(
@@ -54,49 +74,60 @@ def make_task(
     visible_shapes: Sequence[Dimensions],
     hidden_shapes: Sequence[Dimensions],
     timing_shape: Dimensions,
-    tolerance: Tolerance,
     operations: str,
     baseline: str,
     oracle: Oracle,
-    distributions: tuple[Distribution, ...] = ("normal", "uniform", "large"),
+    tolerance: Tolerance | None = None,
+    gpu_timing_shape: Dimensions | None = None,
+    dtypes: DTypes | None = None,
+    distributions: tuple[Distribution, ...] = ("normal", "uniform", "large", "outliers"),
     scalars: Mapping[str, float] | None = None,
     kernel_name: str | None = None,
 ) -> Task:
-    """A float32 task; long because a task has many parts, each of them plain."""
+    """A task; long because it has many parts, each of them plain. No tolerance: one rounding."""
+    types: DTypes = dtypes or {}
+    _refuse_unknown(types, inputs, outputs)
+    head = signature(kernel_name or name, inputs, outputs, dimensions, types)
+    headers = "".join(f" Include {HEADERS[t]}." for t in dict.fromkeys(types.values()) if t in HEADERS)
     return Task(
         name=name,
         title=title,
         tier=tier,
         family=family,
-        prompt=f"{description}\nSignature: {signature(kernel_name or name, inputs, outputs, dimensions)}",
+        prompt=f"{description}{headers}\nSignature: {head}",
         dimensions=tuple(dimensions),
-        inputs=_specs(inputs),
-        outputs=_specs(outputs),
+        inputs=_specs(inputs, types),
+        outputs=_specs(outputs, types),
         scalars=dict(scalars or {}),
         visible_shapes=tuple(dict(shape) for shape in visible_shapes),
         hidden_shapes=tuple(dict(shape) for shape in hidden_shapes),
         timing_shape=dict(timing_shape),
+        gpu_timing_shape=dict(gpu_timing_shape) if gpu_timing_shape else None,
         distributions=distributions,
-        tolerance=tolerance,
-        bytes_moved=parse_expression(compulsory_bytes(inputs, outputs)),
+        tolerance=tolerance or _loosest([types.get(array, "float32") for array in outputs]),
+        bytes_moved=parse_expression(compulsory_bytes(inputs, outputs, types)),
         operations=parse_expression(operations),
         baseline=baseline,
         oracle=oracle,
     )
 
 
-def signature(name: str, inputs: Arrays, outputs: Arrays, dimensions: Sequence[str]) -> str:
+def signature(
+    name: str, inputs: Arrays, outputs: Arrays, dimensions: Sequence[str], dtypes: DTypes | None = None
+) -> str:
     """The one kernel that the default launch arguments fit."""
-    parameters = [f"const float* {array}" for array in inputs]
-    parameters += [f"float* {array}" for array in outputs]
+    types = {array: CUDA_TYPES[(dtypes or {}).get(array, "float32")] for array in (*inputs, *outputs)}
+    parameters = [f"const {types[array]}* {array}" for array in inputs]
+    parameters += [f"{types[array]}* {array}" for array in outputs]
     parameters += [f"int {dimension}" for dimension in dimensions]
     return f'extern "C" __global__ void {name}({", ".join(parameters)})'
 
 
-def compulsory_bytes(inputs: Arrays, outputs: Arrays) -> str:
+def compulsory_bytes(inputs: Arrays, outputs: Arrays, dtypes: DTypes | None = None) -> str:
     """Bytes of all arrays, as an expression over the dimensions."""
-    extents = (*inputs.values(), *outputs.values())
-    return " + ".join("*".join((str(FLOAT32_BYTES), *shape)) for shape in extents)
+    arrays = {**inputs, **outputs}
+    sizes = {array: str(ELEMENT_BYTES[(dtypes or {}).get(array, "float32")]) for array in arrays}
+    return " + ".join("*".join((sizes[array], *shape)) for array, shape in arrays.items())
 
 
 def kernel_source(package: str, task: str, variant: str = NAIVE) -> str:
@@ -115,5 +146,19 @@ def _variant_of(entry: Traversable, task: str) -> str | None:
     return parts[1] if len(parts) == 3 and parts[0] == task and parts[2] == "cu" else None
 
 
-def _specs(arrays: Arrays) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec.model_validate({"name": name, "shape": shape}) for name, shape in arrays.items())
+def _specs(arrays: Arrays, dtypes: DTypes) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec.model_validate({"name": name, "shape": shape, "dtype": dtypes.get(name, "float32")})
+        for name, shape in arrays.items()
+    )
+
+
+def _refuse_unknown(dtypes: DTypes, inputs: Arrays, outputs: Arrays) -> None:
+    unknown = sorted(set(dtypes) - {*inputs, *outputs})
+    if unknown:
+        raise ValueError(f"`dtypes` names {', '.join(unknown)}, which is neither an input nor an output")
+
+
+def _loosest(dtypes: Sequence[DType]) -> Tolerance:
+    """One budget serves all outputs of a task (integers are compared exactly whatever it says)."""
+    return max((ONE_ROUNDING[dtype] for dtype in dtypes), key=lambda budget: budget.relative)

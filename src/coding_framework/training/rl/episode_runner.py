@@ -104,6 +104,6 @@ class EpisodeRunner:
 
 
 def _judge_pool(settings: WorkerSettings) -> JudgeFn:
-    from coding_framework.cuda.pool import JudgePool
+    from coding_framework.cuda.pool import open_pool
 
-    return JudgePool(settings.judge).judge_async
+    return open_pool(settings.judge).judge_async

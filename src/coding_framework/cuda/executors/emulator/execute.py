@@ -48,7 +48,7 @@ def execute(request: ExecutionRequest) -> ExecutionOutcome:
         with np.errstate(all="ignore"):
             for launch in request.launches:
                 # One by one: the counts of launches before a fault are kept.
-                counters.append(_run_launch(program, launch, memory, budget, request.detect_races))  # noqa: PERF401
+                counters.append(_run_launch(program, launch, memory, budget, request))  # noqa: PERF401
     except KernelFault as fault_raised:
         found = fault_raised.fault
     except UnsupportedPtx as unsupported:
@@ -56,11 +56,11 @@ def execute(request: ExecutionRequest) -> ExecutionOutcome:
             FaultKind.UNSUPPORTED, f"not supported by the emulator: {unsupported}", unsupported.line
         )
     buffers = {name: memory.by_name[name].content() for name in request.buffers}
-    return ExecutionOutcome(found, buffers, tuple(counters))
+    return ExecutionOutcome(found, buffers, tuple(counters), request.poison)
 
 
 def _run_launch(
-    program: Program, launch: ResolvedLaunch, memory: DeviceMemory, budget: Budget, detect_races: bool
+    program: Program, launch: ResolvedLaunch, memory: DeviceMemory, budget: Budget, request: ExecutionRequest
 ) -> LaunchCounters:
     if launch.kernel not in program.kernel_names:
         known = ", ".join(program.kernel_names) or "none"
@@ -71,7 +71,9 @@ def _run_launch(
         )
     kernel = program.kernel(launch.kernel)
     check_launch(launch, kernel)
-    parameters = encode_arguments(launch, kernel, memory)
+    parameters = encode_arguments(
+        launch, kernel, {name: buffer.base for name, buffer in memory.by_name.items()}
+    )
     counters = LaunchCounters(
         kernel=launch.kernel,
         grid=launch.grid,
@@ -80,12 +82,12 @@ def _run_launch(
         static_shared_bytes=kernel.static_shared_bytes,
     )
     memory.begin_launch()
-    races = GlobalRaces(kernel, launch, memory) if detect_races else None
+    races = GlobalRaces(kernel, launch, memory) if request.detect_races else None
     num_blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
     at_once = _blocks_at_once(launch, kernel)
     for first in range(0, num_blocks, at_once):
         geometry = Geometry(launch.grid, launch.block, first, min(at_once, num_blocks - first))
-        _run_chunk(kernel, launch, geometry, memory, parameters, counters, budget, races, detect_races)
+        _run_chunk(kernel, launch, geometry, memory, parameters, counters, budget, races, request)
     counters.unique_sectors = memory.num_touched_sectors()
     return counters
 
@@ -106,21 +108,25 @@ def _run_chunk(
     counters: LaunchCounters,
     budget: Budget,
     races: GlobalRaces | None,
-    detect_races: bool,
+    request: ExecutionRequest,
 ) -> None:
     shared_bytes = (
         kernel.dynamic_shared_offset + launch.shared_bytes
         if launch.shared_bytes
         else kernel.static_shared_bytes
     )
-    tracker = SharedRaces(geometry.num_blocks, shared_bytes, kernel.shared_granule) if detect_races else None
+    tracker = (
+        SharedRaces(geometry.num_blocks, shared_bytes, kernel.shared_granule)
+        if request.detect_races
+        else None
+    )
     if races is not None and tracker is not None:
         races.begin_chunk(tracker)
     machine = Machine(
         parameters,
         GlobalSpace(memory, counters, races),
-        SharedSpace(geometry.num_blocks, shared_bytes, counters, tracker),
-        LocalSpace(geometry.num_blocks * geometry.num_threads, kernel.local_bytes),
+        SharedSpace(geometry.num_blocks, shared_bytes, counters, tracker, request.poison),
+        LocalSpace(geometry.num_blocks * geometry.num_threads, kernel.local_bytes, request.poison),
         counters,
     )
     scheduler = Scheduler(kernel, machine, geometry, budget)

@@ -1,13 +1,16 @@
-"""What the driver would refuse before a single thread runs, and how arguments become bytes."""
+"""What the driver would refuse before a single thread runs, and how arguments become bytes.
+
+Both executors ask here, so that a launch is refused in the same words with and without a GPU.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.buffers import DeviceMemory
-from coding_framework.cuda.executors.emulator.program.code import Kernel
 from coding_framework.cuda.executors.emulator.ptx import Variable
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES
 
@@ -18,11 +21,26 @@ MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
 
 
+class EntryPoint(Protocol):
+    """What a launch must fit."""
+
+    @property
+    def max_threads(self) -> int | None: ...
+    @property
+    def static_shared_bytes(self) -> int: ...
+    @property
+    def parameters(self) -> Sequence[Variable]: ...
+    @property
+    def parameter_offsets(self) -> Sequence[int]: ...
+    @property
+    def parameter_bytes(self) -> int: ...
+
+
 def _refuse(message: str) -> KernelFault:
     return KernelFault(FaultKind.INVALID_LAUNCH, message)
 
 
-def check_launch(launch: ResolvedLaunch, kernel: Kernel) -> None:
+def check_launch(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
     """Raise the fault that the driver's refusal would be."""
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     for axis, extent, limit in zip("xyz", launch.block, MAX_BLOCK, strict=True):
@@ -46,7 +64,7 @@ def check_launch(launch: ResolvedLaunch, kernel: Kernel) -> None:
     _check_shared(launch, kernel)
 
 
-def _check_shared(launch: ResolvedLaunch, kernel: Kernel) -> None:
+def _check_shared(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
     if kernel.static_shared_bytes > MAX_STATIC_SHARED:
         raise _refuse(
             f"`{launch.kernel}` declares {kernel.static_shared_bytes} bytes of static shared memory; the "
@@ -61,7 +79,7 @@ def _check_shared(launch: ResolvedLaunch, kernel: Kernel) -> None:
         )
 
 
-def describe_parameters(kernel: Kernel) -> str:
+def describe_parameters(kernel: EntryPoint) -> str:
     """`(pointer or 64-bit, pointer or 64-bit, 32-bit)`."""
     words = [_describe(parameter) for parameter in kernel.parameters]
     return "(" + ", ".join(words) + ")"
@@ -76,7 +94,7 @@ def _describe(parameter: Variable) -> str:
     return "64-bit (pointer or long long)" if size == 8 else f"{8 * size}-bit integer"
 
 
-def encode_arguments(launch: ResolvedLaunch, kernel: Kernel, memory: DeviceMemory) -> bytes:
+def encode_arguments(launch: ResolvedLaunch, kernel: EntryPoint, addresses: Mapping[str, int]) -> bytes:
     """The kernel's parameter block."""
     given, wanted = len(launch.arguments), len(kernel.parameters)
     if given != wanted:
@@ -87,7 +105,7 @@ def encode_arguments(launch: ResolvedLaunch, kernel: Kernel, memory: DeviceMemor
     block = bytearray(max(kernel.parameter_bytes, 1))
     for position, (argument, parameter) in enumerate(zip(launch.arguments, kernel.parameters, strict=True)):
         offset = kernel.parameter_offsets[position]
-        encoded = _encode(argument, parameter, position, launch, kernel, memory)
+        encoded = _encode(argument, parameter, position, launch, kernel, addresses)
         block[offset : offset + len(encoded)] = encoded
     return bytes(block)
 
@@ -97,8 +115,8 @@ def _encode(
     parameter: Variable,
     position: int,
     launch: ResolvedLaunch,
-    kernel: Kernel,
-    memory: DeviceMemory,
+    kernel: EntryPoint,
+    addresses: Mapping[str, int],
 ) -> bytes:
     size, place = TYPE_BYTES[parameter.type], f"argument {position + 1} of `{launch.kernel}`"
     if parameter.count is not None:
@@ -111,9 +129,9 @@ def _encode(
                 f"{place} is a {_describe(parameter)} but the launch passes the buffer `{argument.name}`; "
                 f"the parameters are {describe_parameters(kernel)}"
             )
-        if argument.name not in memory.by_name:
+        if argument.name not in addresses:
             raise _refuse(f"{place} names the buffer `{argument.name}`, which does not exist")
-        return memory.by_name[argument.name].base.to_bytes(8, "little")
+        return addresses[argument.name].to_bytes(8, "little")
     if parameter.type in ("f32", "f64"):
         return struct.pack("<f" if parameter.type == "f32" else "<d", float(argument))
     if not -(1 << (8 * size - 1)) <= argument < 1 << (8 * size):

@@ -9,6 +9,7 @@ from typing import Literal, cast
 from coding_framework.cuda.executors.base import LaunchCounters
 from coding_framework.cuda.executors.emulator.device_model import DeviceModel
 from coding_framework.cuda.executors.emulator.occupancy import Occupancy
+from coding_framework.cuda.profiler import words
 from coding_framework.records.measurement import ProfileReport
 
 Limiter = Literal["memory", "latency", "compute", "shared memory", "launch"]
@@ -55,38 +56,23 @@ def describe(
 ) -> str:
     """The limiter, the two counters that show it, and what to try."""
     if report.limiter == "memory":
-        return _memory(report, counters)
+        sectors, unique = (sum(c.global_sectors for c in counters), sum(c.unique_sectors for c in counters))
+        return words.memory_words(
+            sectors_per_request=report.sectors_per_request,
+            coalescing_efficiency=report.coalescing_efficiency,
+            sectors=sectors,
+            times_moved=sectors / unique if unique else 0.0,
+        )
     if report.limiter == "shared memory":
-        return (
-            f"Bound by shared memory: {report.bank_conflicts_per_access:.2f} extra passes per access over "
-            f"{sum(c.shared_accesses for c in counters)} accesses; pad the tile's rows by one element or "
-            "keep more values in registers."
+        return words.shared_memory_words(
+            conflicts_per_access=report.bank_conflicts_per_access,
+            accesses=sum(c.shared_accesses for c in counters),
         )
     if report.limiter == "compute":
         return _compute(report, counters)
     if report.limiter == "latency":
-        return _latency(report, counters, held, device)
-    return (
-        f"Bound by the launch itself: {len(counters)} launches and only {report.instructions} warp "
-        "instructions; use fewer launches or fuse the work."
-    )
-
-
-def _memory(report: ProfileReport, counters: Sequence[LaunchCounters]) -> str:
-    sectors = sum(c.global_sectors for c in counters)
-    unique = sum(c.unique_sectors for c in counters)
-    shown = (
-        f"{report.sectors_per_request:.1f} sectors per request and {report.coalescing_efficiency:.0%} of the "
-        "bytes moved are used"
-    )
-    if report.coalescing_efficiency < 0.6:
-        return f"Bound by memory traffic: {shown}; let neighbouring threads touch neighbouring addresses."
-    if unique and sectors > 2 * unique:
-        return (
-            f"Bound by memory traffic: each sector is moved {sectors / unique:.1f} times, {sectors} in all; "
-            "reuse data through shared memory or registers."
-        )
-    return f"Bound by memory traffic: {shown}; access is near ideal, so move fewer bytes or fuse kernels."
+        return _latency(counters, held, device)
+    return words.launch_words(launches=len(counters), instructions=report.instructions)
 
 
 def _compute(report: ProfileReport, counters: Sequence[LaunchCounters]) -> str:
@@ -96,27 +82,22 @@ def _compute(report: ProfileReport, counters: Sequence[LaunchCounters]) -> str:
             totals[kind] = totals.get(kind, 0) + number
     most = max(totals, key=lambda kind: totals[kind])
     share = totals[most] / max(1, sum(totals.values()))
-    return (
-        f"Bound by instructions: {report.instructions} warp instructions, {share:.0%} of them {most}, at "
-        f"{report.warp_execution_efficiency:.0%} active lanes; do more work per instruction (vector loads, "
-        "fewer index computations, less divergence)."
+    return words.compute_words(
+        instructions=report.instructions,
+        mostly=f"{share:.0%} of them {most}",
+        warp_execution_efficiency=report.warp_execution_efficiency,
     )
 
 
-def _latency(
-    report: ProfileReport, counters: Sequence[LaunchCounters], held: Occupancy, device: DeviceModel
-) -> str:
+def _latency(counters: Sequence[LaunchCounters], held: Occupancy, device: DeviceModel) -> str:
     longest = max(counters, key=lambda c: c.max_warp_instructions)
     blocks, per_block = prod(longest.grid), ceil(prod(longest.block) / 32)
-    if blocks < device.num_sms:
-        remedy = f"use more blocks (the device has {device.num_sms} SMs) or more threads per row"
-    elif held.share < 0.5:
-        remedy = f"occupancy is limited by {held.limited_by}: use less of it in each block"
-    else:
-        remedy = (
-            "shorten each thread's serial chain: split loops over more threads, load several values at once"
-        )
-    return (
-        f"Bound by latency: {blocks} blocks of {per_block} warps, the longest warp runs "
-        f"{longest.max_warp_instructions} instructions; {remedy}."
+    return words.latency_words(
+        shown=(
+            f"{blocks} blocks of {per_block} warps, the longest warp runs "
+            f"{longest.max_warp_instructions} instructions"
+        ),
+        remedy=words.latency_remedy(
+            blocks=blocks, num_sms=device.num_sms, occupancy=held.share, limited_by=held.limited_by
+        ),
     )

@@ -43,6 +43,7 @@ def task() -> Task:
         visible_shapes=VECTOR_VISIBLE,
         hidden_shapes=VECTOR_HIDDEN,
         timing_shape={"n": 2**20},
+        gpu_timing_shape={"n": 2**22},
         tolerance=Tolerance(relative=1e-5, absolute=5e-6),
         operations="10*n",
         baseline=kernel_source(__package__, "gelu"),

@@ -33,6 +33,7 @@ def task() -> Task:
         visible_shapes=VECTOR_VISIBLE,
         hidden_shapes=VECTOR_HIDDEN,
         timing_shape={"n": 2**20},
+        gpu_timing_shape={"n": 2**22},
         tolerance=Tolerance(relative=1e-6, absolute=1e-7),
         operations="n",
         baseline=kernel_source(__package__, "scale"),

@@ -1,7 +1,8 @@
 """y = a @ x.
 
-Error: as for a row sum, with one more rounding a term: below 1e-4 for 515 products of standard
-normal values. Integers are exact.
+Error: as for a row sum, with one more rounding a term: 4e-5 at worst over 65,536 rows of 256 products
+of standard normal values, 1e-4 over as many rows of 512. The budget leaves a factor of three; a wider
+one would let outputs rounded to float16 come close to passing. Integers are exact.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ def task() -> Task:
         visible_shapes=ROWS_VISIBLE,
         hidden_shapes=ROWS_HIDDEN,
         timing_shape={"rows": 2048, "cols": 512},
+        gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "uniform", "integers"),
-        tolerance=Tolerance(relative=1e-4, absolute=1e-3),
+        tolerance=Tolerance(relative=5e-5, absolute=3e-4),
         operations="2*rows*cols",
         baseline=kernel_source(__package__, "matvec"),
         oracle=oracle,

@@ -33,6 +33,7 @@ def task() -> Task:
         visible_shapes=ROWS_VISIBLE,
         hidden_shapes=ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 1024},
+        gpu_timing_shape={"rows": 2048, "cols": 2048},
         distributions=("normal", "integers", "constant_rows"),
         tolerance=Tolerance(relative=1e-7, absolute=1e-12),
         operations="rows*cols",

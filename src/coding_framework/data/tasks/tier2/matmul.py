@@ -1,7 +1,8 @@
 """c = a @ b.
 
-Error: k products of standard normal values, k at most 128: about sqrt(k) * 2**-24 times partial
-sums near 30, below 3e-5. Integers are exact.
+Error: k products of standard normal values: about sqrt(k) * 2**-24 times the partial sums. Over a
+million elements the worst is 3e-5 for k = 128 and 5e-5 for k = 256, the longest that is timed; the
+budget leaves a factor of four. Integers are exact.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def task() -> Task:
             {"m": 31, "n": 67, "k": 15},
         ),
         timing_shape={"m": 256, "n": 256, "k": 128},
+        gpu_timing_shape={"m": 1024, "n": 1024, "k": 256},
         distributions=("normal", "uniform", "integers"),
         tolerance=Tolerance(relative=1e-4, absolute=2e-4),
         operations="2*m*n*k",

@@ -34,6 +34,7 @@ def task() -> Task:
         visible_shapes=ROWS_VISIBLE,
         hidden_shapes=ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 1024},
+        gpu_timing_shape={"rows": 2048, "cols": 2048},
         tolerance=Tolerance(relative=1e-6, absolute=1e-7),
         operations="2*rows*cols",
         baseline=kernel_source(__package__, "bias_relu"),

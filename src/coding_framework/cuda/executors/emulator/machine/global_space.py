@@ -32,6 +32,12 @@ class GlobalSpace:
         buffer = self.buffer_of(lanes, address, access)
         if buffer is None:
             return self._load_from_several(lanes, address, access)
+        if access.space == "const" and not buffer.is_constant:
+            raise KernelFault(
+                FaultKind.OUT_OF_BOUNDS,
+                f"`ld.const` reads `{buffer.name}`, which is not constant memory",
+                access.line,
+            )
         if access.space != "const":
             self._count(lanes, address, access, buffer, is_load=True)
             if self._races is not None:

@@ -10,16 +10,14 @@ from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.program.access import Access
 
-GARBAGE = 0x7FD3C0DE
-
 
 class LocalSpace:
     """What `ld.local` and `st.local` do."""
 
-    def __init__(self, num_lanes: int, num_bytes: int) -> None:
+    def __init__(self, num_lanes: int, num_bytes: int, garbage: int) -> None:
         self._num_bytes = num_bytes
         self._num_lanes = num_lanes
-        self._planes: Array = np.full((num_bytes // 4, num_lanes), GARBAGE, dtype=np.uint32)
+        self._planes: Array = np.full((num_bytes // 4, num_lanes), garbage, dtype=np.uint32)
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:
         address = lanes.safe(address)

@@ -132,12 +132,12 @@ class Machine:
         safe = lanes.safe(address)
         found = []
         for name, low, high in (
-            ("global", -(1 << 62), SHARED_BASE),
+            ("global", -(1 << 63), SHARED_BASE),
             ("shared", SHARED_BASE, LOCAL_BASE),
             ("local", LOCAL_BASE, PARAMETER_BASE),
-            ("param", PARAMETER_BASE, 1 << 62),
+            ("param", PARAMETER_BASE, 1 << 63),
         ):
-            inside = (safe >= low) & (safe < high)
+            inside = (safe >= low) & (safe <= high - 1)
             if np.all(inside):
                 return [(name, lanes, address - low if name != "global" else address)]
             if np.any(inside):

@@ -13,19 +13,22 @@ from coding_framework.cuda.executors.emulator.machine.shared_races import Shared
 from coding_framework.cuda.executors.emulator.program.access import Access
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
-GARBAGE = 0x7FD5A1B7
-"""Fills fresh shared memory: a NaN as float32, nonsense as an integer."""
 
 
 class SharedSpace:
     """What `ld.shared` and `st.shared` do."""
 
     def __init__(
-        self, num_blocks: int, num_bytes: int, counters: LaunchCounters, races: SharedRaces | None
+        self,
+        num_blocks: int,
+        num_bytes: int,
+        counters: LaunchCounters,
+        races: SharedRaces | None,
+        garbage: int,
     ) -> None:
         self.num_bytes = num_bytes
         self._stride = max(16, -(-num_bytes // 16) * 16)
-        words = np.full((num_blocks, self._stride // 4), GARBAGE, dtype=np.uint32)
+        words = np.full((num_blocks, self._stride // 4), garbage, dtype=np.uint32)
         self._data = words.view(np.uint8)
         self._views: dict[str, Array] = {}
         self._counters = counters

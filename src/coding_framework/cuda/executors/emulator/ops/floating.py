@@ -116,6 +116,12 @@ def directed_root(mode: str, a: Value) -> Value:
     return round_directed(root, select(np.isfinite(residual), residual, F64(0) * root), mode, a.dtype.type)
 
 
+def hardware_tanh(a: Value) -> Value:
+    """`tanh.approx.f32`: right to about 11 bits, as the hardware's is."""
+    bits = np.tanh(a).astype(np.float32).view(np.uint32)
+    return ((bits + np.uint32(0x800)) & np.uint32(0xFFFFF000)).view(np.float32)
+
+
 def reciprocal_root(a: Value) -> Value:
     kind = a.dtype.type
     return (F64(1) / np.sqrt(a.astype(F64))).astype(kind)

@@ -25,10 +25,20 @@ def decode(bits: Value, kind: str) -> Value:
 
 
 def encode(value: Value, kind: str, mode: str = "rn") -> Value:
-    """float32 (or float64 for f16) into raw i16."""
+    """float32 or float64 into raw i16, rounded once."""
     if kind == "f16":
         return _encode_f16(value, mode).view(I16)
-    return _encode_bf16(value.astype(F32), mode)
+    return _encode_bf16(_with_sticky_bit(value) if value.dtype == F64 else value, mode)
+
+
+def _with_sticky_bit(value: Value) -> Value:
+    """float64 into float32 towards zero, the last bit set if anything was lost: rounding that to fewer
+    bits is right in every mode, while rounding to nearest twice is not."""
+    nearest = value.astype(F32)
+    too_far = np.abs(nearest.astype(F64)) > np.abs(value)
+    cut = np.where(too_far, np.nextafter(nearest, F32(0)), nearest).astype(F32)[()]
+    lost = (cut.astype(F64) != value) & ~np.isnan(value)
+    return (cut.view(U32) | lost.astype(U32)).view(F32)
 
 
 def _encode_f16(value: Value, mode: str) -> Value:
@@ -73,8 +83,7 @@ def arithmetic(name: str, kind: str, *raw: Value) -> Value:
     """One operation on raw halves of one kind."""
     values = [decode(bits, kind) for bits in raw]
     if name == "fma":
-        wide = values[0].astype(F64) * values[1] + values[2]
-        return encode(wide if kind == "f16" else wide.astype(F32), kind)
+        return encode(values[0].astype(F64) * values[1] + values[2], kind)
     return encode(_OPERATIONS[name](*values), kind)
 
 

@@ -20,7 +20,7 @@ _APPROXIMATE = {
     "cos": "np.cos({a})",
     "lg2": "np.log2({a})",
     "ex2": "np.exp2({a})",
-    "tanh": "np.tanh({a})",
+    "tanh": "hardware_tanh({a})",
     "rsqrt": "reciprocal_root({a})",
     "rcp": "reciprocal({a})",
     "sqrt": "np.sqrt({a})",

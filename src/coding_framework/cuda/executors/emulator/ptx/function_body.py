@@ -19,6 +19,7 @@ from coding_framework.cuda.executors.emulator.ptx.statements import statements
 
 _GUARD = re.compile(r"@(!?)\s*([%$\w]+)\s+")
 _OPCODE = re.compile(r"([a-z_][\w]*(?:(?:\.|::)[\w]+)*)\s*(.*)$", re.S)
+_REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+(.*)$", re.S)
 _REGISTER_RANGE = re.compile(r"^(.*)<(\d+)>$")
 
 
@@ -105,14 +106,17 @@ class _BodyParser:
             )
 
     def _registers(self, text: str) -> None:
-        _, kind, names = text.split(None, 2)
-        for name in split_operands(names):
+        declared = _REGISTERS.match(text)
+        if declared is None:
+            raise ValueError(f"unreadable declaration: {text[:80]!r}")
+        kind = declared[1]
+        for name in split_operands(declared[2]):
             if match := _REGISTER_RANGE.match(name):
-                self.body.registers[self._declare(match[1].strip(), is_range=True) + "*"] = kind[1:]
+                self.body.registers[self._declare(match[1].strip(), is_range=True) + "*"] = kind
             else:
                 unique = self._declare(name)
                 self._plain_registers.add(unique)
-                self.body.registers[unique] = kind[1:]
+                self.body.registers[unique] = kind
 
     def _declare(self, name: str, is_range: bool = False) -> str:
         """Names in the outermost scope stay; those in inner braces get a suffix."""

@@ -20,10 +20,8 @@ _FLOAT64 = re.compile(r"^0[dD]([0-9a-fA-F]{16})$")
 _INTEGER = re.compile(r"^-?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?$")
 _DECIMAL = re.compile(r"^-?\d+\.\d*([eE][-+]?\d+)?$")
 _SUM = re.compile(r"^(.+?)\s*\+\s*(-?\w+)$")
-
-
-class OperandError(ValueError):
-    """An operand whose form is not known."""
+WARP_SIZE = Immediate(32)
+"""What PTX calls `WARP_SZ`; the shuffles of halves in CUDA's headers use it."""
 
 
 def split_operands(text: str) -> list[str]:
@@ -96,7 +94,7 @@ class OperandParser:
             return None
         if text.startswith("!"):
             return Register(self._unique(text[1:].strip()), negated=True)
-        literal = parse_literal(text)
+        literal = WARP_SIZE if text == "WARP_SZ" else parse_literal(text)
         if literal is not None:
             return literal
         return self._name(text)
@@ -105,8 +103,6 @@ class OperandParser:
         unique = self._unique(text)
         if unique.startswith("%") or unique in self._registers:
             return Register(unique)
-        if text == "WARP_SZ":
-            raise OperandError(text)
         if match := _SUM.match(text):
             return Symbol(self._unique(match[1]), parse_integer(match[2]))
         return Symbol(unique)

@@ -12,7 +12,7 @@ from coding_framework.cuda.executors.emulator.ptx.declarations import Declaratio
 from coding_framework.cuda.executors.emulator.ptx.function_body import parse_body
 from coding_framework.cuda.executors.emulator.ptx.lines import own_file_of
 from coding_framework.cuda.executors.emulator.ptx.model import Function, Module, Variable
-from coding_framework.cuda.executors.emulator.ptx.operands import OperandError, split_operands
+from coding_framework.cuda.executors.emulator.ptx.operands import split_operands
 from coding_framework.cuda.executors.emulator.ptx.statements import matching_brace, strip_comments
 
 
@@ -36,7 +36,7 @@ def parse_module(text: str) -> Module:
     """Parse a whole PTX text; raises `PtxSyntaxError` on what it does not know."""
     try:
         return _parse(strip_comments(text))
-    except (DeclarationError, OperandError, ValueError) as error:
+    except (DeclarationError, ValueError) as error:
         raise PtxSyntaxError(str(error)) from error
 
 

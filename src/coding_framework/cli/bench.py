@@ -1,0 +1,190 @@
+"""`cuda-rl bench`: how fast and how steady the parts of the system are on this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
+
+if TYPE_CHECKING:
+    from coding_framework.config import JudgeConfig
+    from coding_framework.evaluation.bench.records import BenchJudgeResult, SoakResult
+
+app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
+
+ExecutorOption = Annotated[
+    Literal["auto", "emulator", "gpu"], typer.Option("--executor", help="What runs the kernels.")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes side by side; all cores by default.")
+]
+
+
+@app.command()
+def judge(
+    executor: ExecutorOption = "auto",
+    judgements: Annotated[int, typer.Option("--judgements", min=1, help="Kernels in each phase.")] = 200,
+    seconds: Annotated[float, typer.Option("--seconds", min=1, help="Limit of each phase.")] = 30.0,
+    workers: WorkersOption = None,
+    compare: Annotated[
+        bool, typer.Option(help="Also build the same kernel with torch's load_inline.")
+    ] = True,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compiles and judgements in a second, where the time goes, and the ratio to torch's load_inline."""
+    from coding_framework.cli.output import print_record
+    from coding_framework.evaluation.bench.judge_bench import bench_judge
+
+    chosen = _judge_config(config, set_, executor, workers)
+    with _steps() as step:
+        result = bench_judge(chosen, judgements=judgements, seconds=seconds, step=step, compare=compare)
+    if json:
+        print_record(result)
+    else:
+        _show_judge(result)
+
+
+@app.command()
+def soak(
+    executor: ExecutorOption = "auto",
+    judgements: Annotated[int, typer.Option("--judgements", min=1, help="Candidates in all.")] = 1000,
+    workers: WorkersOption = None,
+    run_timeout_s: Annotated[float, typer.Option(min=0.1, help="Limit of one run of a candidate.")] = 2.0,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Judge on and on, one in ten candidates hostile; exit code 1 if a verdict or a byte is lost."""
+    from coding_framework.cli.output import print_record
+    from coding_framework.evaluation.bench.soak import soak as run_soak
+
+    chosen = _judge_config(config, set_, executor, workers)
+    limits = {"run_timeout_s": run_timeout_s, "gpu_run_timeout_s": run_timeout_s}
+    chosen = chosen.model_validate({**chosen.model_dump(), **limits})
+    with _steps() as step:
+        result = run_soak(chosen, judgements=judgements, on_done=step("judgements", judgements))
+    if json:
+        print_record(result)
+    else:
+        _show_soak(result)
+    if result.complaints:
+        raise typer.Exit(1)
+
+
+def _judge_config(
+    config: str | None, set_: list[str] | None, executor: str, workers: int | None
+) -> JudgeConfig:
+    """The configured judge with what was named here; the executor is chosen, and said, once for all lanes."""
+    from coding_framework.config import load_config
+    from coding_framework.cuda.backend import choose_executor
+
+    loaded = load_config(config, set_ or ()).judge
+    named = {"executor": executor, "workers": workers or len(os.sched_getaffinity(0))}
+    chosen = loaded.model_validate({**loaded.model_dump(), **named})
+    taken = {"executor": choose_executor(chosen)}
+    if taken["executor"] == "gpu" and config is None and not set_:
+        taken["architecture"] = "auto"
+    return chosen.model_validate({**chosen.model_dump(), **taken})
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str, int], Callable[[], None]]]:
+    """One bar for each phase, on standard error."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from coding_framework.cli.output import stderr_console
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=stderr_console(), transient=True) as progress:
+
+        def step(name: str, total: int) -> Callable[[], None]:
+            bar = progress.add_task(name, total=total)
+            return lambda: progress.advance(bar)
+
+        yield step
+
+
+def _show_judge(result: BenchJudgeResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from coding_framework.cli.output import stdout_console
+
+    table = Table(
+        "what", "figure", "how", title=f"{result.device}, {result.cores} cores, {result.architecture}"
+    )
+    for name, figure, how in _judge_rows(result):
+        table.add_row(name, Text(figure, justify="right"), Text(how))
+    console = stdout_console()
+    console.print(table)
+    for reason in result.comparison.missing:
+        console.print(Text(reason, style="yellow"))
+
+
+def _judge_rows(result: BenchJudgeResult) -> Iterator[tuple[str, str, str]]:
+    compiling, judging, comparison = result.compiling, result.judging, result.comparison
+    processes = f"{compiling.num_compiles} different kernels, {compiling.workers} processes"
+    yield "compiles/s, cold cache", f"{compiling.cold_per_s:,.1f}", processes
+    yield "compiles/s, cached", f"{compiling.cached_per_s:,.0f}", "the same again"
+    yield "one compile", f"{compiling.latency_ms:.1f} ms", "median, one at a time"
+    yield "caller's CPU for it", f"{compiling.caller_cpu_ms:.2f} ms", "what does not spread over cores"
+    lanes = f"{judging.num_judgements} different kernels, {judging.workers} lanes"
+    yield "judgements/s, cold cache", f"{judging.cold_per_s:,.2f}", lanes
+    yield "judgements/s, compile cache warm", f"{judging.cached_per_s:,.2f}", "judged in full again"
+    yield "judgements/s, remembered", f"{judging.remembered_per_s:,.0f}", "the same text for the same task"
+    yield "one judgement", f"{judging.latency_s:.3f} s", f"mean on its lane; times are {judging.time_kind}"
+    yield "caller's CPU for it", f"{judging.caller_cpu_ms:.2f} ms", "what does not spread over cores"
+    for gate, share in judging.gate_shares.items():
+        yield f"gate {gate.value}", f"{share:.1%}", "of the judging time"
+    yield "verdicts", ", ".join(f"{count} {name}" for name, count in judging.verdicts.items()), ""
+    yield "load_inline", _seconds(comparison.load_inline_s), "torch's extension of one kernel"
+    yield "kernel", _seconds(comparison.kernel_s), f"the same kernel: {_ratio(comparison.kernel_ratio)}"
+    how = f"against the {comparison.extension_header or 'light'} header: {_ratio(comparison.extension_ratio)}"
+    yield "extension", _seconds(comparison.extension_s), how
+
+
+def _seconds(value: float | None) -> str:
+    return "not available here" if value is None else f"{value:.3f} s"
+
+
+def _ratio(value: float | None) -> str:
+    return "no ratio here" if value is None else f"{value:,.0f} times faster than load_inline"
+
+
+def _show_soak(result: SoakResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from coding_framework.cli.output import stdout_console
+
+    table = Table("what", "found", title=f"{result.num_asked} judgements in {result.duration_s:.0f} s")
+    for name, value in _soak_rows(result):
+        table.add_row(name, Text(value))
+    console = stdout_console()
+    console.print(table)
+    for complaint in result.complaints:
+        console.print(Text(complaint, style="bold red"))
+    if not result.complaints:
+        console.print(Text("clean: every verdict is there, and nothing is left", style="green"))
+
+
+def _soak_rows(result: SoakResult) -> Iterator[tuple[str, str]]:
+    yield "verdicts", f"{result.num_verdicts} of {result.num_asked}"
+    yield "hostile candidates", f"{result.num_hostile}, of which {result.num_hostile_passed} passed"
+    yield "honest ones rejected", str(result.num_honest_failed)
+    yield "by verdict", ", ".join(f"{count} {name}" for name, count in sorted(result.verdicts.items()))
+    yield "judge faults, asked again", str(result.num_faults)
+    first, last = result.samples[0], result.samples[-1]
+    yield "processes", f"{first.num_processes} after the first batch, {last.num_processes} after the last"
+    sizes = f"{first.host_bytes / 2**20:,.0f} MiB first, {last.host_bytes / 2**20:,.0f} MiB last"
+    yield "host memory", f"{sizes}; growth {result.host_growth_bytes / 2**20:+,.0f} MiB"
+    gpu = result.gpu_growth_bytes
+    yield "GPU memory", "no GPU" if gpu is None else f"growth {gpu / 2**20:+,.0f} MiB"
+    yield "left behind", f"{len(result.leaked_processes)} processes, {result.leaked_descriptors} descriptors"

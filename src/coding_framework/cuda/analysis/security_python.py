@@ -1,0 +1,228 @@
+"""Security rules for Python candidates (contract `module`), on Python's own syntax tree.
+
+Names are resolved through imports and aliases, not through data flow. CUDA and C++ sources in string
+literals go through the CUDA rules. Never raises: a source that does not parse gives one finding.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+
+from coding_framework.cuda.analysis.findings import security
+from coding_framework.cuda.analysis.python_names import Names
+from coding_framework.cuda.analysis.python_rules import (
+    BAD_COMPILER_FLAGS,
+    FINE_ENVIRONMENT,
+    FORBIDDEN_ATTRIBUTES,
+    FORBIDDEN_BUILTINS,
+    rule_for,
+)
+from coding_framework.records import Contract, Finding, Severity
+
+CudaRules = Callable[[str, Contract], Iterator[Finding]]
+_SOURCE_MARKS = ("__global__", "#include", "PYBIND11_MODULE", "torch::Tensor", "at::Tensor")
+_PRIVATE_PATHS = ("/proc", "/etc", "/dev", "/sys", "/root", "/home", "~")
+
+
+def python_findings(source: str, cuda_rules: CudaRules) -> Iterator[Finding]:
+    """Everything suspicious in a Python source."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (SyntaxError, ValueError) as error:
+        line = max(error.lineno or 1, 1) if isinstance(error, SyntaxError) else None
+        yield security("unparsable", "error", line, "it is not valid Python.", "Hand in valid Python.")
+        return
+    except (RecursionError, MemoryError):
+        yield security("unparsable", "critical", None, "it is nested too deeply to be read.", "Simplify it.")
+        return
+    nodes = list(ast.walk(tree))
+    names = Names(nodes)
+    yield from _imports(names)
+    for node in nodes:
+        check = _CHECKS.get(type(node))
+        if check is not None:
+            yield from check(node, names)
+    yield from _embedded_sources(nodes, cuda_rules)
+
+
+def _imports(names: Names) -> Iterator[Finding]:
+    for dotted, line in names.imported:
+        yield from _by_table(dotted, line)
+
+
+def _by_table(dotted: str, line: int) -> Iterator[Finding]:
+    rule = rule_for(dotted)
+    if rule is not None:
+        yield security(rule.rule, rule.severity, line, f"`{dotted}` {rule.reason}.", rule.suggestion)
+
+
+def _attribute(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.Attribute)
+    if node.attr in FORBIDDEN_ATTRIBUTES:
+        reason = f"`.{node.attr}` reaches behind Python's objects."
+        yield security("introspection", "critical", node.lineno, reason, "Remove it.")
+    dotted = names.dotted(node)
+    if dotted is not None:
+        yield from _by_table(dotted, node.lineno)
+
+
+def _name(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.Name)
+    if node.id in ("__builtins__", "exec", "eval", "__import__") and node.id not in names.defined:
+        reason = f"`{node.id}` runs code that does not stand in the source."
+        yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
+
+
+def _call(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.Call)
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name in names.defined:
+        return
+    if name in FORBIDDEN_BUILTINS:
+        reason = f"`{name}` runs code that does not stand in the source."
+        yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
+    elif name == "open":
+        yield from _open(node)
+    elif name in ("getattr", "setattr", "delattr", "vars") and node.args:
+        yield from _by_reflection(node, name, names)
+    yield from _compiler_flags(node)
+
+
+def _open(node: ast.Call) -> Iterator[Finding]:
+    given = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "mode")]
+    mode = given[0].value if given and isinstance(given[0], ast.Constant) else "r" if not given else "?"
+    path = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+    writes = not isinstance(mode, str) or bool(set(mode) & set("wax+?"))
+    private = isinstance(path, str) and path.startswith(_PRIVATE_PATHS)
+    severity: Severity = "critical" if writes or private else "warning"
+    reason = f"`open` {'writes' if writes else 'reads'} a file."
+    yield security("file-access", severity, node.lineno, reason, "Keep everything in tensors.")
+
+
+def _by_reflection(node: ast.Call, name: str, names: Names) -> Iterator[Finding]:
+    """`getattr(os, "sys" + "tem")`, `setattr(torch.cuda, "synchronize", f)`."""
+    target = names.dotted(node.args[0])
+    if target is None:
+        return
+    literal = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
+    if name in ("setattr", "delattr", "vars") or not isinstance(literal, str):
+        reason = f"`{name}` on the module `{target}` changes or hides what is used of it."
+        suggestion = "Use plain attributes, and change nothing of other modules."
+        yield security("patching", "critical", node.lineno, reason, suggestion)
+    else:
+        yield from _by_table(f"{target}.{literal}", node.lineno)
+
+
+def _compiler_flags(node: ast.Call) -> Iterator[Finding]:
+    for keyword in node.keywords:
+        if keyword.arg is None or not keyword.arg.startswith("extra_"):
+            continue
+        for part in ast.walk(keyword.value):
+            flag = part.value if isinstance(part, ast.Constant) else None
+            if isinstance(flag, str) and flag.startswith(BAD_COMPILER_FLAGS):
+                reason = f"the compiler flag `{flag[:40]}` reads files or replaces tools and symbols."
+                yield security(
+                    "compiler-flag", "critical", node.lineno, reason, "Use plain options such as -O3."
+                )
+
+
+def _assignment(node: ast.AST, names: Names) -> Iterator[Finding]:
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign | ast.Delete):
+        targets = list(node.targets)
+    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        targets = [node.target]
+    for target in targets:
+        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        for part in parts:
+            yield from _target(part, names)
+
+
+def _target(target: ast.expr, names: Names) -> Iterator[Finding]:
+    if isinstance(target, ast.Subscript):
+        yield from _item_target(target, names)
+        return
+    dotted = names.dotted(target) if isinstance(target, ast.Attribute) else None
+    if dotted is None:
+        return
+    if dotted.startswith("torch.backends.") and not dotted.endswith(("allow_tf32", "precision")):
+        reason = f"`{dotted}` is a setting of all of torch."
+        yield security("global-setting", "warning", target.lineno, reason, "Leave torch's settings alone.")
+    else:
+        rule = "global-setting" if "tf32" in dotted or dotted.startswith("torch.backends.") else "patching"
+        reason = f"assigning to `{dotted}` changes it for the judge as well."
+        suggestion = "Change nothing of other modules; define names of your own."
+        yield security(rule, "critical", target.lineno, reason, suggestion)
+
+
+def _item_target(target: ast.Subscript, names: Names) -> Iterator[Finding]:
+    dotted = names.dotted(target.value) or ""
+    if dotted == "os.environ":
+        key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+        if key not in FINE_ENVIRONMENT:
+            bad = not isinstance(key, str) or key.startswith(("LD_", "PYTHON", "CUDA_INJECTION"))
+            severity: Severity = "critical" if bad else "warning"
+            reason = "changes the environment of the process."
+            yield security("environment", severity, target.lineno, reason, "Remove it.")
+    elif dotted.endswith("__dict__"):
+        reason = f"writing into `{dotted}` changes a module for the judge as well."
+        yield security("patching", "critical", target.lineno, reason, "Define names of your own.")
+
+
+def _class(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.ClassDef)
+    for base in node.bases:
+        if names.dotted(base) in ("torch.Tensor", "torch._tensor.Tensor", "torch.nn.Parameter"):
+            reason = f"`{node.name}` is a tensor of its own kind, which can compute when looked at."
+            yield security("tensor-subclass", "critical", node.lineno, reason, "Return plain torch tensors.")
+
+
+def _function(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    if node.name in ("__torch_function__", "__torch_dispatch__"):
+        reason = f"`{node.name}` changes what operations on tensors do."
+        yield security("tensor-subclass", "critical", node.lineno, reason, "Return plain torch tensors.")
+
+
+def _try(node: ast.AST, names: Names) -> Iterator[Finding]:
+    """A kernel with a way out to the library is no kernel."""
+    assert isinstance(node, ast.Try)
+    if not any(isinstance(part, ast.Call) for statement in node.body for part in ast.walk(statement)):
+        return
+    for handler in node.handlers:
+        for part in (part for statement in handler.body for part in ast.walk(statement)):
+            dotted = names.dotted(part.func) if isinstance(part, ast.Call) else None
+            if dotted is not None and dotted.startswith("torch."):
+                reason = f"when the kernel fails, `{dotted}` takes its place."
+                suggestion = "Let errors through; the kernel must do the work."
+                yield security("fallback", "warning", handler.lineno, reason, suggestion)
+                break
+
+
+def _embedded_sources(nodes: list[ast.AST], cuda_rules: CudaRules) -> Iterator[Finding]:
+    for node in nodes:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            continue
+        if any(mark in node.value for mark in _SOURCE_MARKS):
+            for finding in cuda_rules(node.value, "extension"):
+                line = node.lineno + (finding.line or 1) - 1
+                yield finding.model_copy(update={"line": line})
+
+
+_CHECKS: dict[type[ast.AST], Callable[[ast.AST, Names], Iterator[Finding]]] = {
+    ast.Attribute: _attribute,
+    ast.Name: _name,
+    ast.Call: _call,
+    ast.Assign: _assignment,
+    ast.AugAssign: _assignment,
+    ast.AnnAssign: _assignment,
+    ast.Delete: _assignment,
+    ast.ClassDef: _class,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.Try: _try,
+}

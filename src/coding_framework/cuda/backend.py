@@ -1,0 +1,124 @@
+"""What a judge runs on: the emulator with a modelled clock, or a GPU with a real one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.check_runner import CheckRunner
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.executors.base import Executor
+from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
+from coding_framework.cuda.executors.gpu.harness_source import harness_source
+from coding_framework.cuda.executors.isolated import EmulatorExecutor
+from coding_framework.cuda.timers.base import Timer
+from coding_framework.cuda.timers.modelled import ModelledTimer
+from coding_framework.cuda.toolchain.detect import find_gpus
+from coding_framework.errors import ConfigError, JudgeFault, NotAvailableError
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """An executor with the timer that fits it."""
+
+    executor: Executor
+    runner: CheckRunner
+    timer: Timer
+    close: Callable[[], None]
+
+
+def choose_executor(config: JudgeConfig) -> str:
+    """`emulator` or `gpu`; raises where the one that was named is not there."""
+    if config.executor == "emulator":
+        return "emulator"
+    _, gpus, reason = find_gpus()
+    if config.gpu_index < len(gpus):
+        return "gpu"
+    if config.executor == "auto":
+        _log.warning("no_gpu", reason=reason, taken="emulator: times are modelled")
+        return "emulator"
+    raise NotAvailableError(
+        f"judge.executor is `gpu` but there is no GPU number {config.gpu_index} here ({reason}): use "
+        "`emulator`, or `auto` to take the GPU only where there is one"
+    )
+
+
+def open_backend(config: JudgeConfig, compiler: CUDACompiler, device: DeviceModel = H200) -> Backend:
+    """Everything a judge needs to run and time candidates."""
+    if choose_executor(config) == "gpu":
+        return _gpu_backend(config, compiler)
+    executor = EmulatorExecutor(memory_limit_bytes=config.run_memory_bytes)
+    runner = CheckRunner(config, executor, run_timeout_s=config.run_timeout_s)
+    return Backend(executor, runner, ModelledTimer(config, runner, compiler, device), executor.close)
+
+
+def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
+    from coding_framework.cuda.executors.gpu.executor import GpuExecutor
+    from coding_framework.cuda.timers.measured import MeasuredTimer
+
+    _require_fitting_architecture(config, compiler)
+    cubin = compile_harness(compiler)
+    executor = GpuExecutor(device_index=config.gpu_index, harness_cubin=cubin)
+    verifier = _SharedVerifier(config.gpu_index)
+    runner = CheckRunner(config, executor, run_timeout_s=config.gpu_run_timeout_s)
+
+    def close() -> None:
+        executor.close()
+        verifier.release()
+
+    timer = MeasuredTimer(config, executor, verifier.verifier, compiler, cubin)
+    return Backend(executor, runner, timer, close)
+
+
+def compile_harness(compiler: CUDACompiler) -> bytes:
+    """The judge's own kernels as a binary."""
+    harness = compiler.compile(harness_source())
+    if not harness.success or harness.binary_path is None:
+        raise JudgeFault(f"the judge's own kernels do not compile: {harness.errors}")
+    return harness.binary_path.read_bytes()
+
+
+def _require_fitting_architecture(config: JudgeConfig, compiler: CUDACompiler) -> None:
+    gpu = find_gpus()[1][config.gpu_index]
+    if compiler.architecture.rstrip("af") != gpu.architecture:
+        raise ConfigError(
+            f"judge.architecture is {compiler.architecture} but GPU {config.gpu_index} ({gpu.name}) is "
+            f"{gpu.architecture}: set it to `auto`"
+        )
+
+
+class _SharedVerifier:
+    """One verifier process for all judges of this process on a device; the last one ends it."""
+
+    _lock = threading.Lock()
+    _users: dict[int, int] = {}  # noqa: RUF012 - shared on purpose
+    _verifiers: dict[int, object] = {}  # noqa: RUF012
+
+    def __init__(self, device_index: int) -> None:
+        from coding_framework.cuda.executors.gpu.executor import GpuVerifier
+
+        self._index = device_index
+        self._released = False
+        with self._lock:
+            self._users[device_index] = self._users.get(device_index, 0) + 1
+            found = self._verifiers.setdefault(device_index, GpuVerifier(device_index))
+        assert isinstance(found, GpuVerifier)
+        self.verifier = found
+
+    def release(self) -> None:
+        with self._lock:
+            if self._released:
+                return
+            self._released = True
+            self._users[self._index] -= 1
+            is_last = self._users[self._index] == 0
+            if is_last:
+                del self._verifiers[self._index]
+        if is_last:
+            self.verifier.close()

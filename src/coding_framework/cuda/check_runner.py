@@ -1,0 +1,184 @@
+"""Runs a `kernel` candidate on planned inputs and compares: the part that both executors share."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.checking import (
+    PlannedCheck,
+    changed_input,
+    compare_outputs,
+    differing_output,
+    expected_outputs,
+    plan_checks,
+    poisoned_buffers,
+)
+from coding_framework.cuda.contract import ContractViolation, resolve_launches
+from coding_framework.cuda.elements import fresh_poison
+from coding_framework.cuda.executors.base import Buffer, ExecutionOutcome, ExecutionRequest, Executor
+from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
+from coding_framework.records import CompilationResult, LaunchPlan, Task, Verdict
+
+CHECK_INSTRUCTION_LIMIT = 200_000_000
+"""Thread instructions after which a run on a small shape counts as endless; baselines need under 1 %."""
+_FLOAT_ATOMIC = re.compile(r"\b(?:atom|red)\.[\w.:]*\badd\.(?:noftz\.)?(?:f16|bf16|f32|f64|v\d)")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A candidate that compiled, with its plan."""
+
+    task: Task
+    plan: LaunchPlan
+    compilation: CompilationResult
+
+    @property
+    def ptx(self) -> str:
+        assert self.compilation.ptx is not None
+        return self.compilation.ptx
+
+    def cubin(self) -> bytes:
+        assert self.compilation.binary_path is not None
+        return self.compilation.binary_path.read_bytes()
+
+    @property
+    def adds_floats_atomically(self) -> bool:
+        """Whether the order of threads may show in the last bits of an honest answer."""
+        return bool(_FLOAT_ATOMIC.search(self.ptx))
+
+
+class CheckRunner:
+    """Draws, runs, compares; a failure is raised as `Rejected`."""
+
+    def __init__(self, config: JudgeConfig, executor: Executor, *, run_timeout_s: float) -> None:
+        self._config = config
+        self._executor = executor
+        self._run_timeout_s = run_timeout_s
+
+    def check_all(self, subject: Subject, progress: Progress) -> None:
+        """Every planned check, twice each."""
+        checks = plan_checks(subject.task)
+        progress.num_checks_planned = len(checks) + 1
+        drawn = [self.draw(subject.task, check) for check in checks]
+        cubin = subject.cubin()
+        requests = (
+            self.request(subject, check, inputs, cubin=cubin)
+            for check, inputs in zip(checks, drawn, strict=True)
+            for _ in range(2)
+        )
+        outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
+        for check, inputs in zip(checks, drawn, strict=True):
+            self._check(subject, check, inputs, outcomes, progress)
+
+    def _check(
+        self,
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        outcomes: Iterator[ExecutionOutcome],
+        progress: Progress,
+    ) -> None:
+        """The next two outcomes: both right, and the same."""
+        first = self._sound(subject, check, next(outcomes), progress)
+        self.compare(subject.task, check, inputs, first, progress)
+        second = self._sound(subject, check, next(outcomes), progress)
+        unstable = differing_output(subject.task, first.buffers, second.buffers)
+        if unstable and not self._differs_by_rounding(subject, check, inputs, second):
+            where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
+            raise Rejected(
+                Verdict.NOT_DETERMINISTIC,
+                f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
+                "that was never written, or on the order of threads",
+            )
+
+    @staticmethod
+    def _differs_by_rounding(
+        subject: Subject, check: PlannedCheck, inputs: dict[str, Buffer], outcome: ExecutionOutcome
+    ) -> bool:
+        """Sums by atomics of floats may differ in the last bits; the second answer must be right too."""
+        if not subject.adds_floats_atomically:
+            return False
+        expected = expected_outputs(subject.task, inputs, check.dimensions)
+        return compare_outputs(subject.task, check, outcome.buffers, expected).passed
+
+    def draw(self, task: Task, check: PlannedCheck) -> dict[str, Buffer]:
+        """Fresh inputs from a fresh seed."""
+        secret = self._config.secret
+        seed = secrets.randbits(63) if secret is None else int.from_bytes(secret.encode()[-7:], "big")
+        return draw_inputs(task, check.dimensions, check.distribution, seed)
+
+    def compare(
+        self,
+        task: Task,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        outcome: ExecutionOutcome,
+        progress: Progress,
+    ) -> None:
+        """Every output element, and every input byte."""
+        expected = expected_outputs(task, inputs, check.dimensions)
+        result = compare_outputs(task, check, outcome.buffers, expected, poison=outcome.poison)
+        progress.checks.append(result)
+        if not result.passed:
+            raise Rejected(Verdict.WRONG_RESULT, wrong_result_words(task, result))
+        changed = changed_input(task, inputs, outcome.buffers)
+        if changed:
+            raise Rejected(
+                Verdict.INPUT_CHANGED, f"the kernel wrote to its input `{changed}`; inputs are read-only"
+            )
+
+    def run(
+        self, subject: Subject, check: PlannedCheck, inputs: dict[str, Buffer], progress: Progress
+    ) -> ExecutionOutcome:
+        """One run; the kernel's fault is raised as `Rejected`."""
+        request = self.request(subject, check, inputs)
+        left_s = max(progress.deadline - time.monotonic(), 0.0)
+        outcome = self._executor.run(request, timeout_s=max(min(self._run_timeout_s, left_s), 1e-3))
+        return self._sound(subject, check, outcome, progress)
+
+    def _sound(
+        self, subject: Subject, check: PlannedCheck, outcome: ExecutionOutcome, progress: Progress
+    ) -> ExecutionOutcome:
+        """The same outcome if it has no fault and came in time."""
+        if outcome.fault is not None:
+            where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
+            words = without_sizes(outcome.fault.message) if check.hidden else outcome.fault.message
+            raise Rejected(
+                Verdict(outcome.fault.kind.value), f"{words} (running on {where})", outcome.fault.source_line
+            )
+        if time.monotonic() > progress.deadline:
+            raise Rejected(
+                Verdict.TIMEOUT,
+                f"all runs together took over {self._config.total_timeout_s:g} s: too much work a thread",
+            )
+        return outcome
+
+    @staticmethod
+    def request(
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        *,
+        cubin: bytes = b"",
+    ) -> ExecutionRequest:
+        """What the executor needs for one run; unwritten memory looks different in each."""
+        large = check.dimensions == subject.task.timing_shape
+        pattern = fresh_poison()
+        try:
+            return ExecutionRequest(
+                ptx=subject.ptx,
+                cubin=cubin,
+                launches=resolve_launches(subject.plan, subject.task, check.dimensions),
+                buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
+                poison=pattern,
+                instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
+            )
+        except ContractViolation as violation:
+            raise Rejected(Verdict.BAD_LAUNCH_PLAN, str(violation), violation.line) from None

@@ -1,0 +1,80 @@
+"""A kernel's parameters as its PTX declares them, and a launch ready for the driver.
+
+The parameter block is encoded by the same code as the emulator's, and handed over as one buffer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from coding_framework.cuda.executors.base import ResolvedLaunch
+from coding_framework.cuda.executors.emulator.launch_check import check_launch, encode_arguments
+from coding_framework.cuda.executors.emulator.ptx import Variable
+from coding_framework.cuda.executors.emulator.ptx.declarations import parse_variable
+
+_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
+_POINTER_HINT = re.compile(r"\.ptr(?:\s+\.(?!align)\w+)*(?:\s+\.align\s+\d+)?")
+
+
+@dataclass
+class PtxEntry:
+    """One `.entry`, as far as a launch must fit it."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    max_threads: int | None = None
+    static_shared_bytes: int = 0
+
+    @cached_property
+    def parameter_offsets(self) -> tuple[int, ...]:
+        return _offsets(self.parameters)[0]
+
+    @cached_property
+    def parameter_bytes(self) -> int:
+        return _offsets(self.parameters)[1]
+
+
+@lru_cache(maxsize=32)
+def ptx_entries(ptx: str) -> dict[str, PtxEntry]:
+    """Every kernel of a PTX text by name."""
+    return {name: PtxEntry(name, _parameters(text)) for name, text in _ENTRY.findall(ptx)}
+
+
+def _parameters(text: str) -> tuple[Variable, ...]:
+    return tuple(_parameter(piece.strip()) for piece in text.split(",") if piece.strip())
+
+
+def _parameter(text: str) -> Variable:
+    return parse_variable(_POINTER_HINT.sub("", text))
+
+
+def _offsets(parameters: tuple[Variable, ...]) -> tuple[tuple[int, ...], int]:
+    offsets, at = [], 0
+    for parameter in parameters:
+        at = -(-at // parameter.alignment) * parameter.alignment
+        offsets.append(at)
+        at += parameter.num_bytes
+    return tuple(offsets), at
+
+
+class PreparedLaunch:
+    """A launch whose arguments lie encoded in memory, so that firing it is one call."""
+
+    def __init__(
+        self, launch: ResolvedLaunch, entry: PtxEntry, function: Any, addresses: Mapping[str, int]
+    ) -> None:
+        check_launch(launch, entry)
+        block = encode_arguments(launch, entry, addresses)
+        self.grid, self.block, self.shared_bytes = launch.grid, launch.block, launch.shared_bytes
+        self.function = function
+        self._block = ctypes.create_string_buffer(block, max(len(block), 1))
+        self._size = ctypes.c_size_t(entry.parameter_bytes)
+        self._extra = (ctypes.c_void_p * 5)(
+            1, ctypes.addressof(self._block), 2, ctypes.addressof(self._size), 0
+        )
+        self.extra = ctypes.addressof(self._extra)

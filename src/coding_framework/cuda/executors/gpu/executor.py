@@ -1,0 +1,186 @@
+"""The GPU as the judge sees it: run, measure, verify; each in a process that can be lost.
+
+The candidate runs in one worker process, its answers are verified in another. A worker whose context
+was poisoned, or that hung, is ended and replaced. Whatever touches the device holds its lease.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from coding_framework.cuda.executors.base import (
+    ExecutionFault,
+    ExecutionOutcome,
+    ExecutionRequest,
+    FaultKind,
+)
+from coding_framework.cuda.executors.gpu.layout import arena_bytes
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
+from coding_framework.cuda.executors.gpu.messages import (
+    DeviceFacts,
+    MeasureOutcome,
+    MeasureRequest,
+    RunAnswer,
+    SetResult,
+    TorchBaselineRequest,
+    VerifyRequest,
+)
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import WorkerDied, WorkerTimeout
+
+_RUNNER = "coding_framework.cuda.executors.gpu.runner"
+_MEASURE = "coding_framework.cuda.executors.gpu.measurement:measure"
+_VERIFIER = "coding_framework.cuda.executors.gpu.verifier"
+_TORCH = "coding_framework.cuda.executors.gpu.torch_baselines:time_torch"
+_START_TIMEOUT_S = 120.0
+_TORCH_TIMEOUT_S = 300.0
+
+
+class GpuExecutor:
+    """One candidate at a time on one device."""
+
+    def __init__(self, *, device_index: int, harness_cubin: bytes) -> None:
+        self._device_index = device_index
+        self._harness_cubin = harness_cubin
+        self._worker = Worker(memory_limit_bytes=None, name="gpu")
+        self._facts: DeviceFacts | None = None
+        self._is_warm = False
+        self._arena = b""
+        self._arena_capacity = 0
+        self._stale = b""
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """What card this is."""
+        if self._facts is None:
+            self._facts = self._worker.call(
+                f"{_RUNNER}:describe", self._device_index, timeout_s=_START_TIMEOUT_S
+            )
+        return self._facts
+
+    def run(self, request: ExecutionRequest, *, timeout_s: float) -> ExecutionOutcome:
+        """One run with fresh module state; shared memory is dirtied differently each time."""
+        return next(self.run_many([request], timeout_s=timeout_s))
+
+    def run_many(
+        self, requests: Iterable[ExecutionRequest], *, timeout_s: float
+    ) -> Iterator[ExecutionOutcome]:
+        """All runs under one lease, because every change of process costs the device time."""
+        self._warm_up()
+        arguments = (tuple(requests), self._device_index, self._harness_cubin)
+        with gpu_lease(self._device_index, shared=True):
+            try:
+                answer = self._worker.call(f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s)
+            except (WorkerTimeout, WorkerDied) as error:
+                self._lose()
+                answer = RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
+            if answer.is_poisoned:
+                self._replace()
+        yield from answer.outcomes
+
+    def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
+        """The timed calls. The caller holds the lease alone."""
+        try:
+            outcome: MeasureOutcome = self._worker.call(_MEASURE, request, timeout_s=timeout_s)
+        except (WorkerTimeout, WorkerDied) as error:
+            self._lose()
+            return MeasureOutcome(_lost(error, timeout_s))
+        if outcome.is_poisoned:
+            self._replace()
+        elif outcome.arena:
+            self._arena, self._arena_capacity = outcome.arena, outcome.arena_capacity
+        return outcome
+
+    def stale_arena(self, request: MeasureRequest | None = None) -> bytes:
+        """The handle that nobody may use any more: its process is gone, or `request` outgrows it."""
+        if request is not None and self._arena and arena_bytes(request) > self._arena_capacity:
+            self._drop_arena()
+        stale, self._stale = self._stale, b""
+        return stale
+
+    def _drop_arena(self) -> None:
+        if self._arena:
+            self._stale, self._arena, self._arena_capacity = self._arena, b"", 0
+
+    def prepare(self) -> None:
+        """Start what takes long, before anyone waits for the lease."""
+        self._warm_up()
+
+    def close(self) -> None:
+        self._worker.close()
+        self._is_warm = False
+
+    def _warm_up(self) -> None:
+        if not self._is_warm:
+            arguments = (self._device_index, self._harness_cubin)
+            self._worker.call(f"{_RUNNER}:warm_up", *arguments, timeout_s=_START_TIMEOUT_S)
+            self._is_warm = True
+
+    def _replace(self) -> None:
+        self._worker.close()
+        self._lose()
+
+    def _lose(self) -> None:
+        """The process is gone, and with it the memory that it had."""
+        self._is_warm = False
+        self._drop_arena()
+
+    def __enter__(self) -> GpuExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _lost(error: Exception, timeout_s: float) -> ExecutionFault:
+    if isinstance(error, WorkerTimeout):
+        return ExecutionFault(
+            FaultKind.TIMEOUT,
+            f"the kernel did not finish within {timeout_s:g} s; look for a loop that never ends",
+        )
+    return ExecutionFault(FaultKind.CRASHED, f"the kernel ended its process: {error}")
+
+
+@dataclass
+class GpuVerifier:
+    """The process that knows the answers; shared by all lanes of a device, under the lease."""
+
+    device_index: int
+    _worker: Worker = field(init=False)
+    _is_warm: bool = field(default=False, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        self._worker = Worker(memory_limit_bytes=None, name="gpu verifier")
+
+    def prepare(self) -> None:
+        """Load torch; raises a fault of ours where it cannot see the GPU."""
+        with self._lock:
+            if not self._is_warm:
+                self._worker.call(f"{_VERIFIER}:warm_up", self.device_index, timeout_s=_START_TIMEOUT_S)
+                self._is_warm = True
+
+    def verify(self, request: VerifyRequest, *, timeout_s: float = 60.0) -> tuple[SetResult, ...]:
+        results: tuple[SetResult, ...] = self._worker.call(
+            f"{_VERIFIER}:verify", request, timeout_s=timeout_s
+        )
+        return results
+
+    def forget(self, handle: bytes) -> None:
+        """Let go of the memory behind a handle; the caller holds the lease."""
+        if handle:
+            self._worker.call(f"{_VERIFIER}:forget", handle, timeout_s=_START_TIMEOUT_S)
+
+    def time_torch(self, request: TorchBaselineRequest) -> tuple[float, ...]:
+        """PyTorch's times for the task; the caller holds the lease."""
+        times: tuple[float, ...] = self._worker.call(_TORCH, request, timeout_s=_TORCH_TIMEOUT_S)
+        return times
+
+    def close(self) -> None:
+        self._worker.close()
+        self._is_warm = False

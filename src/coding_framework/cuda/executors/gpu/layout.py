@@ -1,0 +1,81 @@
+"""Where the buffers of a run lie, with a guard zone of a known pattern behind each of them.
+
+Plain arithmetic that needs no driver: the judge asks it too, before anything is allocated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from coding_framework.cuda.executors.gpu.messages import MeasureRequest
+
+GUARD_BYTES = 1024
+GUARD_PATTERN = 0x7FA5C3E1
+_ALIGNMENT = 512
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything goes, relative to the start."""
+
+    places: tuple[Place, ...]
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """`num_slots` equal buffers at `address`, `stride` bytes apart, each with a guard behind it."""
+
+    name: str
+    offset: int
+    address: int
+    num_bytes: int
+    num_slots: int
+    stride: int
+
+    def slot(self, index: int) -> int:
+        return self.address + index * self.stride
+
+
+def lay_out(sizes: dict[str, tuple[int, int]]) -> Layout:
+    """Name → (bytes, slots), one after the other with guards between."""
+    places, at = [], GUARD_BYTES
+    for name, (num_bytes, num_slots) in sizes.items():
+        stride = -(-num_bytes // _ALIGNMENT) * _ALIGNMENT + GUARD_BYTES
+        places.append(Place(name, at, 0, num_bytes, num_slots, stride))
+        at += num_slots * stride
+    return Layout(tuple(places), at)
+
+
+def arena_bytes(request: MeasureRequest) -> int:
+    """What the arena must hold; asked by the judge before the call."""
+    return lay_out(arena_sizes(request)).num_bytes
+
+
+def arena_sizes(request: MeasureRequest) -> dict[str, tuple[int, int]]:
+    sizes = {array.name: (array.num_bytes, 1) for array in request.inputs}
+    sizes["sums"] = (8 * (len(request.inputs) + len(request.outputs)) * len(request.sets), 1)
+    for side, program in (("candidate", request.candidate), ("reference", request.reference)):
+        sizes |= {f"{side} scratch {array.name}": (array.num_bytes, 1) for array in program.scratch}
+    sizes |= {f"reference {array.name}": (array.num_bytes, 1) for array in request.outputs}
+    sizes |= {f"output {array.name}": (array.num_bytes, len(request.sets)) for array in request.outputs}
+    return sizes
+
+
+def touched_in(image: npt.NDArray[np.uint8], places: dict[str, Place]) -> str | None:
+    """The first buffer of a downloaded image whose guard was written to."""
+    words = image.view(np.uint32)
+    if (words[: GUARD_BYTES // 4] != GUARD_PATTERN).any():
+        return next(iter(places))
+    for place in places.values():
+        guard = words[(place.offset + padded(place.num_bytes)) // 4 : (place.offset + place.stride) // 4]
+        if (guard != GUARD_PATTERN).any():
+            return place.name
+    return None
+
+
+def padded(num_bytes: int) -> int:
+    return -(-num_bytes // 4) * 4

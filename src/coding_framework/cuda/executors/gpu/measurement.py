@@ -1,0 +1,226 @@
+"""The timed calls, in the candidate's process: fresh contents, cold L2, the reference in turn.
+
+One iteration: draw new inputs in place, poison the output slot, flush L2 → candidate → sum up the
+inputs, flush L2 → reference. Device events stand around every step. The reference runs after the
+candidate on the same inputs and is overwritten before the candidate's next call, so its answer is
+never in memory while it would help. All outputs stay in the arena for the verifier.
+
+A call is short of nothing: launches wait in the stream behind the flush, so no launch overhead is
+timed, for either side.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.gpu.arena import download, pinned
+from coding_framework.cuda.executors.gpu.driver import CudaError, call, memset
+from coding_framework.cuda.executors.gpu.entry import PreparedLaunch
+from coding_framework.cuda.executors.gpu.layout import Place, arena_sizes
+from coding_framework.cuda.executors.gpu.messages import (
+    InputSet,
+    MeasureOutcome,
+    MeasureRequest,
+    OutputPlace,
+    Program,
+)
+from coding_framework.cuda.executors.gpu.runner import stray_write
+from coding_framework.cuda.executors.gpu.session import LoadedModule, Session, fault_of, fire, session
+
+_RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
+_PINNED_BYTES = 2**24
+REFERENCE_EVERY = 2
+"""The reference runs in every second iteration: it is the slower of the two, and is timed again with
+every candidate."""
+
+
+@dataclass
+class _Bench:
+    """Everything prepared for the loop."""
+
+    here: Session
+    request: MeasureRequest
+    places: dict[str, Place]
+    candidate: list[list[PreparedLaunch]]
+    """For each set, the launches with that set's output slots."""
+    reference: list[PreparedLaunch]
+    events: list[list[Any]] = field(default_factory=list)
+    wall_us: list[float] = field(default_factory=list)
+
+    @property
+    def asks_for_residency(self) -> bool:
+        """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
+        return bool(_RESIDENCY.search(self.request.candidate.ptx))
+
+
+def measure(request: MeasureRequest) -> MeasureOutcome:
+    """Run every set once; the kernel's fault is a value."""
+    here = session(request.device_index, request.harness_cubin)
+    modules: list[LoadedModule] = []
+    try:
+        bench = _prepare(here, request, modules)
+        for number, contents in enumerate(request.sets):
+            _iteration(bench, number, contents)
+        return _outcome(bench)
+    except KernelFault as fault:
+        return MeasureOutcome(fault.fault)
+    except CudaError as error:
+        return MeasureOutcome(fault_of(error).fault, is_poisoned=error.is_sticky)
+    finally:
+        _unload_all(modules)
+
+
+def _prepare(here: Session, request: MeasureRequest, modules: list[LoadedModule]) -> _Bench:
+    places = here.arena.carve(arena_sizes(request), here.stream)
+    for program in (request.candidate, request.reference):  # one by one: what is loaded gets unloaded
+        modules.append(LoadedModule(program.cubin, program.ptx))  # noqa: PERF401
+    memset(places["sums"].address, 0, places["sums"].num_bytes, here.stream)
+    fixed = {array.name: places[array.name].address for array in request.inputs}
+    candidate = [
+        _launches(modules[0], request.candidate, "candidate", fixed, places, request, number)
+        for number in range(len(request.sets))
+    ]
+    reference = _launches(modules[1], request.reference, "reference", fixed, places, request, None)
+    return _Bench(here, request, places, candidate, reference)
+
+
+def _launches(
+    module: LoadedModule,
+    program: Program,
+    side: str,
+    fixed: dict[str, int],
+    places: dict[str, Place],
+    request: MeasureRequest,
+    number: int | None,
+) -> list[PreparedLaunch]:
+    """The plan with the addresses of one set (`number`), or of the reference's own output."""
+    addresses = dict(fixed)
+    addresses |= {array.name: places[f"{side} scratch {array.name}"].address for array in program.scratch}
+    for array in request.outputs:
+        if number is None:
+            addresses[array.name] = places[f"reference {array.name}"].address
+        else:
+            addresses[array.name] = places[f"output {array.name}"].slot(number)
+    return [module.prepare(launch, addresses) for launch in program.launches]
+
+
+def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
+    here, stream = bench.here, bench.here.stream
+    events = here.events(number)
+    bench.events.append(events)
+    if bench.asks_for_residency:
+        call(driver.cuCtxResetPersistingL2Cache())
+    start = time.perf_counter()
+    call(driver.cuEventRecord(events[0], stream))
+    _draw(bench, contents)
+    _poison(bench, number, contents.poison)
+    _flush(here)
+    call(driver.cuEventRecord(events[1], stream))
+    for launch in bench.candidate[number]:
+        fire(launch, stream)
+    call(driver.cuEventRecord(events[2], stream))
+    _sum_up(bench, number, contents)
+    call(driver.cuEventRecord(events[3], stream))
+    if number % REFERENCE_EVERY == 0:
+        _flush(here)
+        call(driver.cuEventRecord(events[4], stream))
+        for launch in bench.reference:
+            fire(launch, stream)
+        call(driver.cuEventRecord(events[5], stream))
+    call(driver.cuStreamSynchronize(stream))
+    bench.wall_us.append((time.perf_counter() - start) * 1e6)
+
+
+def _draw(bench: _Bench, contents: InputSet) -> None:
+    each = zip(bench.request.inputs, contents.distributions, contents.seeds, strict=True)
+    for array, distribution, seed in each:
+        address = bench.places[array.name].address
+        bench.here.harness.fill(address, array.count, array.dtype, distribution, array.row_length, seed)
+
+
+def _poison(bench: _Bench, number: int, poison: int) -> None:
+    for array in bench.request.outputs:
+        upper = poison >> 16
+        pattern = upper << 16 | upper if array.dtype.endswith("16") else poison
+        padded = -(-array.num_bytes // 4) * 4
+        memset(bench.places[f"output {array.name}"].slot(number), pattern, padded, bench.here.stream)
+
+
+def _flush(here: Session) -> None:
+    memset(here.flush_address, 0, here.flush_bytes, here.stream)
+
+
+def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
+    """Keyed sums of inputs and outputs right after the call: what changes shows, and when."""
+    arrays = [(array, bench.places[array.name].address) for array in bench.request.inputs]
+    arrays += [(array, bench.places[f"output {array.name}"].slot(number)) for array in bench.request.outputs]
+    first = bench.places["sums"].address + 8 * number * len(arrays)
+    for position, (array, address) in enumerate(arrays):
+        bench.here.harness.checksum(address, array.num_bytes, contents.key, first + 8 * position)
+
+
+def _outcome(bench: _Bench) -> MeasureOutcome:
+    stray = bench.here.arena.touched(bench.places)
+    if stray is not None:
+        return MeasureOutcome(stray_write(stray.split()[-1]))
+    num_inputs = len(bench.request.inputs)
+    sums = np.empty((len(bench.request.sets), num_inputs + len(bench.request.outputs)), np.uint64)
+    download(bench.places["sums"].address, sums, bench.here.stream)
+    outputs = [bench.places[f"output {array.name}"] for array in bench.request.outputs]
+    return MeasureOutcome(
+        fault=None,
+        candidate_us=_elapsed(bench, 1, 2),
+        reference_us=_elapsed(bench, 4, 5, every=REFERENCE_EVERY),
+        span_us=_elapsed(bench, 0, 5, every=REFERENCE_EVERY),
+        wall_us=tuple(bench.wall_us[::REFERENCE_EVERY]),
+        transfer_us=_transfer_us(bench),
+        arena=bench.here.arena.handle,
+        arena_capacity=bench.here.arena.capacity,
+        places=tuple(OutputPlace(place.offset, place.stride) for place in outputs),
+        input_sums=tuple(tuple(int(value) for value in row[:num_inputs]) for row in sums),
+        output_sums=tuple(tuple(int(value) for value in row[num_inputs:]) for row in sums),
+    )
+
+
+def _elapsed(bench: _Bench, first: int, last: int, *, every: int = 1) -> tuple[float, ...]:
+    each = (call(driver.cuEventElapsedTime(e[first], e[last])) for e in bench.events[::every])
+    return tuple(1e3 * milliseconds for milliseconds in each)
+
+
+def _transfer_us(bench: _Bench) -> float:
+    """Host-to-device copy of all inputs out of page-locked memory."""
+    staging, stream = _staging(), bench.here.stream
+    first, last = bench.events[0][0], bench.events[0][1]
+    call(driver.cuEventRecord(first, stream))
+    for array in bench.request.inputs:
+        for at in range(0, array.num_bytes, _PINNED_BYTES):
+            size = min(_PINNED_BYTES, array.num_bytes - at)
+            call(driver.cuMemcpyHtoDAsync(bench.places[array.name].address + at, staging, size, stream))
+    call(driver.cuEventRecord(last, stream))
+    call(driver.cuStreamSynchronize(stream))
+    return 1e3 * float(call(driver.cuEventElapsedTime(first, last)))
+
+
+_STAGING: list[int] = []
+
+
+def _staging() -> int:
+    if not _STAGING:
+        _STAGING.append(pinned(_PINNED_BYTES))
+    return _STAGING[0]
+
+
+def _unload_all(modules: list[LoadedModule]) -> None:
+    for module in modules:
+        try:
+            module.unload()
+        except CudaError as error:
+            if not error.is_sticky:
+                raise

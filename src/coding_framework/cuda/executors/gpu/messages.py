@@ -1,0 +1,185 @@
+"""What crosses between the judge, the process that runs a candidate, and the one that verifies it.
+
+Plain data that pickles quickly. No message to the candidate's process holds an expected value or a
+tolerance. The seed of a set of inputs reaches that process as the argument of our own fill kernel,
+one independent seed for each set, so that knowing one tells nothing of the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, ResolvedLaunch
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """A card, as its driver describes it."""
+
+    name: str
+    uuid: str
+    num_sms: int
+    clock_khz: int
+    memory_clock_khz: int
+    memory_bus_bits: int
+    l2_bytes: int
+    shared_bytes_per_block: int
+    memory_bytes: int
+
+    @property
+    def dram_bytes_per_us(self) -> float:
+        """Peak bandwidth: two transfers in a clock."""
+        return 2 * self.memory_clock_khz * 1e3 * self.memory_bus_bits / 8 / 1e6
+
+    def operations_per_us(self, dtype: str) -> float:
+        """Peak arithmetic: FP32 lanes for float32 and integers, dense tensor cores for the halves."""
+        lanes = 2 * 128 * self.num_sms * self.clock_khz * 1e3 / 1e6
+        return lanes * (16 if dtype in ("float16", "bfloat16") else 1)
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """Outcomes up to the first fault, and whether the process must be replaced."""
+
+    outcomes: tuple[ExecutionOutcome, ...]
+    is_poisoned: bool = False
+
+
+@dataclass(frozen=True)
+class Array:
+    """A named buffer."""
+
+    name: str
+    dtype: str
+    count: int
+    row_length: int = 1
+    """Elements of the last axis."""
+
+    @property
+    def num_bytes(self) -> int:
+        return self.count * (2 if self.dtype.endswith("16") else 4)
+
+
+@dataclass(frozen=True)
+class InputSet:
+    """The contents of one call, by seed."""
+
+    distributions: tuple[str, ...]
+    """One for each input."""
+    seeds: tuple[int, ...]
+    """One for each input."""
+    key: int
+    """Key of the checksums that show whether arrays were changed."""
+    poison: int
+    """What the output looks like before the call."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A binary with the launches of its plan."""
+
+    ptx: str
+    cubin: bytes
+    launches: tuple[ResolvedLaunch, ...]
+    scratch: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class MeasureRequest:
+    """Time a candidate beside the reference."""
+
+    device_index: int
+    harness_cubin: bytes
+    candidate: Program
+    reference: Program
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    sets: tuple[InputSet, ...]
+    """One call each, the warm-up calls among them."""
+
+
+@dataclass(frozen=True)
+class OutputPlace:
+    """Where the outputs of all sets lie in the shared arena."""
+
+    offset: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class MeasureOutcome:
+    """Times and where the outputs are; nothing here says whether they are right."""
+
+    fault: ExecutionFault | None
+    is_poisoned: bool = False
+    candidate_us: tuple[float, ...] = ()
+    reference_us: tuple[float, ...] = ()
+    span_us: tuple[float, ...] = ()
+    """Whole iterations with the reference, by device events."""
+    wall_us: tuple[float, ...] = ()
+    """The same iterations by the host's clock."""
+    transfer_us: float | None = None
+    arena: bytes = b""
+    """IPC handle of the memory that holds the outputs."""
+    arena_capacity: int = 0
+    places: tuple[OutputPlace, ...] = ()
+    input_sums: tuple[tuple[int, ...], ...] = ()
+    """Keyed checksums of every input right after each call."""
+    output_sums: tuple[tuple[int, ...], ...] = ()
+    """The same of every output: what comes later is too late."""
+
+
+@dataclass(frozen=True)
+class VerifyRequest:
+    """Are the outputs of all sets right?"""
+
+    device_index: int
+    harness_cubin: bytes
+    task: Any
+    dimensions: dict[str, int]
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    sets: tuple[InputSet, ...]
+    arena: bytes
+    places: tuple[OutputPlace, ...]
+    input_sums: tuple[tuple[int, ...], ...]
+    output_sums: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class TorchBaselineRequest:
+    """Time the task's formula as PyTorch runs it."""
+
+    device_index: int
+    harness_cubin: bytes
+    task: Any
+    dimensions: dict[str, int]
+    inputs: tuple[Array, ...]
+    sets: tuple[InputSet, ...]
+    flush_bytes: int
+    compiled: bool
+    """Through `torch.compile`."""
+
+
+@dataclass(frozen=True)
+class WrongValue:
+    """One wrong element."""
+
+    output: str
+    index: int
+    expected: float
+    actual: float
+
+
+@dataclass(frozen=True)
+class SetResult:
+    """The verdict on one set."""
+
+    num_wrong: int
+    max_error_ratio: float
+    changed_input: str | None
+    """An input that the candidate wrote to."""
+    late_output: str | None
+    """An output that changed after its call had ended."""
+    wrong: tuple[WrongValue, ...] = field(default=())

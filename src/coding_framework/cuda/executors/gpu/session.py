@@ -1,0 +1,151 @@
+"""What a worker process keeps between calls: the device, a stream, our kernels, the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from cuda.bindings import driver
+
+from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
+from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.gpu.arena import Arena
+from coding_framework.cuda.executors.gpu.driver import CudaError, attribute, call, open_device
+from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, PtxEntry, ptx_entries
+from coding_framework.cuda.executors.gpu.harness import Harness
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
+
+EVENTS = 6
+"""Events around the steps of an iteration."""
+_STATIC_SHARED_BYTES = 48 * 1024
+_KINDS = {
+    "CUDA_ERROR_ILLEGAL_ADDRESS": (FaultKind.OUT_OF_BOUNDS, "an address outside every buffer was accessed"),
+    "CUDA_ERROR_MISALIGNED_ADDRESS": (FaultKind.MISALIGNED, "an access is not aligned to its size"),
+    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES": (
+        FaultKind.INVALID_LAUNCH,
+        "the launch needs more registers or shared memory than an SM has",
+    ),
+    "CUDA_ERROR_INVALID_VALUE": (FaultKind.INVALID_LAUNCH, "the driver refuses the launch"),
+    "CUDA_ERROR_LAUNCH_TIMEOUT": (FaultKind.TIMEOUT, "the kernel ran too long"),
+    "CUDA_ERROR_OUT_OF_MEMORY": (FaultKind.INVALID_LAUNCH, "the launch needs more memory than the GPU has"),
+}
+
+
+@dataclass
+class Session:
+    """One context with everything in it that is ours."""
+
+    device: Any
+    facts: DeviceFacts
+    stream: Any
+    arena: Arena
+    """Of the timed calls; the verifier opens it."""
+    small_arena: Arena
+    """Of the checks; nobody else sees it."""
+    harness: Harness
+    flush_address: int
+    flush_bytes: int
+    _events: list[list[Any]] = field(default_factory=list)
+
+    def events(self, number: int) -> list[Any]:
+        """The events of one iteration, made once for a process."""
+        while len(self._events) <= number:
+            self._events.append([call(driver.cuEventCreate(0)) for _ in range(EVENTS)])
+        return self._events[number]
+
+
+@cache
+def session(device_index: int, harness_cubin: bytes) -> Session:
+    """Made once for a process."""
+    device = open_device(device_index)
+    facts = device_facts(device)
+    stream = call(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+    flush_bytes = 3 * facts.l2_bytes // 2
+    return Session(
+        device=device,
+        facts=facts,
+        stream=stream,
+        arena=Arena(start_bytes=facts.memory_bytes // 128),
+        small_arena=Arena(start_bytes=2**24),
+        harness=Harness(harness_cubin, stream, shared_bytes=facts.shared_bytes_per_block),
+        flush_address=int(call(driver.cuMemAlloc(flush_bytes))),
+        flush_bytes=flush_bytes,
+    )
+
+
+def device_facts(device: Any) -> DeviceFacts:
+    return DeviceFacts(
+        name=call(driver.cuDeviceGetName(128, device)).rstrip(b"\0").decode(),
+        uuid=bytes(call(driver.cuDeviceGetUuid(device)).bytes).hex(),
+        num_sms=attribute(device, "MULTIPROCESSOR_COUNT"),
+        clock_khz=attribute(device, "CLOCK_RATE"),
+        memory_clock_khz=attribute(device, "MEMORY_CLOCK_RATE"),
+        memory_bus_bits=attribute(device, "GLOBAL_MEMORY_BUS_WIDTH"),
+        l2_bytes=attribute(device, "L2_CACHE_SIZE"),
+        shared_bytes_per_block=attribute(device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+        memory_bytes=int(call(driver.cuDeviceTotalMem(device))),
+    )
+
+
+class LoadedModule:
+    """A binary in the context; its `__device__` variables are as the source initialises them."""
+
+    def __init__(self, cubin: bytes, ptx: str) -> None:
+        self._module = call(driver.cuModuleLoadData(cubin))
+        self._entries = ptx_entries(ptx)
+        self._functions: dict[str, tuple[Any, PtxEntry]] = {}
+
+    def prepare(self, launch: ResolvedLaunch, addresses: Mapping[str, int]) -> PreparedLaunch:
+        """Check and encode one launch; raises `KernelFault` for one that does not fit."""
+        if launch.kernel not in self._entries:
+            known = ", ".join(self._entries) or "none"
+            raise KernelFault(
+                FaultKind.INVALID_LAUNCH,
+                f"there is no kernel `{launch.kernel}` in the compiled code (kernels: {known})",
+            )
+        function, entry = self._function(launch.kernel)
+        prepared = PreparedLaunch(launch, entry, function, addresses)
+        if launch.shared_bytes + entry.static_shared_bytes > _STATIC_SHARED_BYTES:
+            allowed = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            call(driver.cuFuncSetAttribute(function, allowed, launch.shared_bytes))
+        return prepared
+
+    def _function(self, name: str) -> tuple[Any, PtxEntry]:
+        if name not in self._functions:
+            function = call(driver.cuModuleGetFunction(self._module, name.encode()))
+            self._functions[name] = function, _with_limits(self._entries[name], function)
+        return self._functions[name]
+
+    def unload(self) -> None:
+        call(driver.cuModuleUnload(self._module))
+
+
+def _with_limits(entry: PtxEntry, function: Any) -> PtxEntry:
+    attributes = driver.CUfunction_attribute
+    threads = call(driver.cuFuncGetAttribute(attributes.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function))
+    shared = call(driver.cuFuncGetAttribute(attributes.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function))
+    return PtxEntry(entry.name, entry.parameters, int(threads), int(shared))
+
+
+def fire(launch: PreparedLaunch, stream: Any) -> None:
+    """Put a launch on the stream."""
+    call(
+        driver.cuLaunchKernel(
+            launch.function, *launch.grid, *launch.block, launch.shared_bytes, stream, 0, launch.extra
+        )
+    )
+
+
+def fault_of(error: CudaError) -> KernelFault:
+    """A driver's error in words for the agent."""
+    kind, words = _KINDS.get(error.name, (FaultKind.CRASHED, "the kernel crashed"))
+    return KernelFault(kind, f"{words} ({error.name})")
+
+
+def upload(address: int, array: np.ndarray[Any, Any], stream: Any) -> None:
+    """Host to device, in the order of the stream."""
+    if array.nbytes:
+        call(driver.cuMemcpyHtoDAsync(address, array.ctypes.data, array.nbytes, stream))

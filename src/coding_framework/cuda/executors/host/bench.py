@@ -1,0 +1,229 @@
+"""Everything trusted that judging a task needs: prepared shapes in the verifier, and the reference's child.
+
+One bench serves all candidates of its task. The reference runs in a sandboxed child like any
+candidate, by the same program, over exchange memory of its own, and never shares a process with one.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.host.channel import ChildFault
+from coding_framework.cuda.executors.host.child_request import child_request
+from coding_framework.cuda.executors.host.clocks import Block
+from coding_framework.cuda.executors.host.outcome import HostSettings
+from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program, RunClaim
+from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
+from coding_framework.cuda.executors.host.verifier.records import (
+    SetFill,
+    SetReport,
+    ShapeFacts,
+    ShapeJob,
+    TaskUnusable,
+)
+from coding_framework.cuda.sandbox.base import Sandbox
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import JudgeFault, UserError
+from coding_framework.records import ModuleTask
+
+BASE, REFERENCE = "base", "reference"
+_VERIFIER = "coding_framework.cuda.executors.host.verifier.service:"
+_PREPARE_TIMEOUT_S = 120.0
+_VERIFY_TIMEOUT_S = 120.0
+_REFERENCE_LIFE_S = 24 * 3600.0
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One run of a child, timed by us and read by the verifier."""
+
+    claim: RunClaim
+    wall_us: float
+    reports: tuple[SetReport, ...]
+
+    @property
+    def block(self) -> Block:
+        return Block(self.wall_us, self.claim.times_us)
+
+
+class TaskBench:
+    """A task set up for judging."""
+
+    def __init__(
+        self,
+        task: ModuleTask,
+        config: JudgeConfig,
+        settings: HostSettings,
+        sandbox: Sandbox,
+        verifier: Worker,
+    ) -> None:
+        self.task = task
+        self.config, self.settings, self._sandbox, self._verifier = config, settings, sandbox, verifier
+        self._folder = tempfile.TemporaryDirectory(prefix="exchange-", dir=_shared_memory_folder())
+        self.calls_per_block = -(-config.timed_launches // settings.blocks)
+        self._random = random.Random(config.secret) if config.secret else random.SystemRandom()
+        self.shapes: dict[str, ShapeFacts] = {}
+        self._references: dict[str, ChildSession] = {}
+        try:
+            self._prepare(BASE, {}, self.calls_per_block)
+            self._prepare(REFERENCE, {}, self.calls_per_block)
+            for index, overrides in enumerate(task.hidden_constants):
+                self._prepare(f"hidden {index}", overrides, 2)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def base(self) -> ShapeFacts:
+        return self.shapes[BASE]
+
+    @property
+    def hidden(self) -> tuple[tuple[str, dict[str, int]], ...]:
+        """(name, constants) of each hidden shape."""
+        return tuple((f"hidden {i}", constants) for i, constants in enumerate(self.task.hidden_constants))
+
+    def start_child(self, *, wall_s: float, names: tuple[str, ...]) -> ChildSession:
+        """A child with the memory of these shapes open and nothing loaded; what fails here is our fault."""
+        files = tuple(self._arena_path(name) for name in names) if self.settings.device == "cpu" else ()
+        request = child_request(self.config, device=self.settings.device, wall_s=wall_s, arena_files=files)
+        limit_s = self.settings.start_timeout_s
+        session: ChildSession | None = None
+        try:
+            session = ChildSession(self._sandbox, request, start_timeout_s=limit_s)
+            for name in names:
+                session.open(name, self.shapes[name], limit_s)
+        except (ChildFault, CandidateProblem) as error:
+            ending = session.close() if session is not None else None
+            last = ending.stderr.decode(errors="replace")[-1000:] if ending is not None else ""
+            raise JudgeFault(
+                f"a child could not be started in the {self._sandbox.name} sandbox: {error}\n{last}"
+            ) from error
+        return session
+
+    def fills(
+        self, name: str, count: int, distribution: SetDistribution, *, repeat: bool = False
+    ) -> tuple[SetFill, ...]:
+        """Secret contents for `count` different sets; `repeat` puts the same contents into all of them."""
+        indices = self._random.sample(range(self.shapes[name].layout.num_sets), count)
+        seeds = [self._seed() for _ in indices]
+        return tuple(
+            SetFill(index, seeds[0] if repeat else seed, distribution, self._random.randrange(256))
+            for index, seed in zip(indices, seeds, strict=True)
+        )
+
+    def run(self, session: ChildSession, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> Examined:
+        """Fill, run, stop the clock when the verifier has the outputs, then look at them."""
+        self._ask("fill", name, fills)
+        indices = tuple(item.index for item in fills)
+        started = time.perf_counter()
+        claim = session.run(name, fills, timeout_s)
+        self._ask("collect", name, indices)
+        wall_us = (time.perf_counter() - started) * 1e6
+        reports: tuple[SetReport, ...] = self._ask("examine", name, fills)
+        return Examined(claim, wall_us, reports)
+
+    def warm_reference(self) -> None:
+        """Start the reference's child, which takes seconds, before anyone waits for the device."""
+        if "eager" not in self._references:
+            self._start_reference("eager")
+
+    def reference_block(self, variant: str = "eager") -> Block:
+        """One timed block of the reference."""
+        session = self._references.get(variant) or self._start_reference(variant)
+        fills = self.fills(REFERENCE, self.base.layout.num_sets, "normal")
+        try:
+            examined = self.run(session, REFERENCE, fills, self.config.run_timeout_s)
+        except (ChildFault, CandidateProblem) as error:
+            self._references.pop(variant).close()
+            raise JudgeFault(f"the reference of {self.task.name} ({variant}) failed: {error}") from error
+        if not all(report.right for report in examined.reports):
+            worst = max(report.max_error_ratio for report in examined.reports)
+            raise JudgeFault(
+                f"the reference of {self.task.name} misses its own budget {worst:.1f} times over"
+            )
+        return examined.block
+
+    def close(self) -> None:
+        for session in self._references.values():
+            session.close()
+        self._references.clear()
+        for name in self.shapes:
+            with suppress(JudgeFault):  # a verifier that is gone holds nothing
+                self._ask("forget", name)
+        self.shapes.clear()
+        self._folder.cleanup()
+
+    def _start_reference(self, variant: str) -> ChildSession:
+        session = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
+        program = Program("module", class_name=_REFERENCE_CLASS[variant], source=self.task.source + _COMPILED)
+        try:
+            session.load(program, self.settings.device, self.settings.load_timeout_s)
+            session.configure(REFERENCE, self.shapes[REFERENCE], program, self.settings.load_timeout_s)
+            warm_up = self.fills(REFERENCE, 2, "normal")
+            self.run(session, REFERENCE, warm_up, self.settings.load_timeout_s)
+        except (ChildFault, CandidateProblem) as error:
+            session.close()
+            raise JudgeFault(
+                f"the reference of {self.task.name} ({variant}) does not run: {error}"
+            ) from error
+        self._references[variant] = session
+        return session
+
+    def _prepare(self, name: str, overrides: dict[str, int], num_sets: int) -> None:
+        path = self._arena_path(name)
+        path.touch()
+        job = ShapeJob(
+            key=self._key(name),
+            task=self.task.name,
+            source=self.task.source,
+            overrides=overrides,
+            device=self.settings.device,
+            gpu_index=self.config.gpu_index,
+            arena_path=str(path),
+            num_sets=max(num_sets, 2),
+            flush_bytes=self.settings.flush_bytes,
+            relative=self.task.tolerance.relative,
+            absolute=self.task.tolerance.absolute,
+            seed=self._seed(),
+        )
+        facts = self._verifier.call(_VERIFIER + "prepare", job, timeout_s=_PREPARE_TIMEOUT_S)
+        if isinstance(facts, TaskUnusable):
+            raise UserError(facts.words)
+        self.shapes[name] = facts
+
+    def _ask(self, function: str, name: str, *arguments: object) -> tuple[SetReport, ...]:
+        answer: tuple[SetReport, ...] = self._verifier.call(
+            _VERIFIER + function, self._key(name), *arguments, timeout_s=_VERIFY_TIMEOUT_S
+        )
+        return answer
+
+    def _key(self, name: str) -> str:
+        return f"{id(self)} {name}"
+
+    def _arena_path(self, name: str) -> Path:
+        return Path(self._folder.name) / name.replace(" ", "-")
+
+    def _seed(self) -> int:
+        return self._random.getrandbits(62)
+
+
+_REFERENCE_CLASS = {"eager": "Model", "torch.compile": "CompiledModel"}
+_COMPILED = """
+
+class CompiledModel(Model):
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.compile()
+"""
+
+
+def _shared_memory_folder() -> str | None:
+    """Memory rather than a disk, where there is one."""
+    folder = Path("/dev/shm")
+    return str(folder) if folder.is_dir() else None

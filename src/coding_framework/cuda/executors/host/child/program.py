@@ -1,0 +1,196 @@
+"""The program in the sandbox: takes a candidate in, calls it on sets of the exchange memory, says so.
+
+It shares its process with code that nobody trusts, so it decides nothing. Whatever the candidate does
+to this program (patched timers, forged answers, rewritten memory) can only make the child claim
+something, and claims are checked from outside: outputs are read by the verifier, time is taken by the
+judge. The original functions that it needs are bound before the candidate is loaded, which costs an
+honest mistake its effect (a module that replaces `torch.cuda.synchronize`) and an attacker some work;
+nothing relies on it.
+
+Standard output is moved away first: what the candidate prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import threading
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from coding_framework.cuda.executors.host.child.clock import Clock, make_clock
+from coding_framework.cuda.executors.host.child.instance import Instance, OpenArena
+from coding_framework.cuda.executors.host.child.load import (
+    CANDIDATE_FILE,
+    Loaded,
+    LoadProblem,
+    load_candidate,
+)
+from coding_framework.cuda.executors.host.child.profile import profile_call
+from coding_framework.cuda.executors.host.exchange.arena import open_arena
+from coding_framework.cuda.executors.host.exchange.protocol import (
+    LENGTH,
+    Configure,
+    Load,
+    Open,
+    Profile,
+    Request,
+    Run,
+    cut,
+    pack_reply,
+)
+
+Reply = dict[str, Any]
+_FOLDERS = {"HOME", "TORCH_EXTENSIONS_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
+"""Variables that name folders below the working folder, which only this process knows."""
+
+
+def main() -> None:
+    """Serve until the judge closes the pipe."""
+    requests, replies = take_streams()
+    settle()
+    Child().serve(lambda: read_request(requests), lambda frame: write_all(replies, frame))
+
+
+def take_streams() -> tuple[int, int]:
+    """Descriptors of the judge's pipes, out of the way of whatever prints or reads."""
+    requests, replies = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    return requests, replies
+
+
+def settle() -> None:
+    """Folders below the working one; full float32 (who wants less says so, and is caught by its errors)."""
+    import torch
+
+    for name in _FOLDERS & os.environ.keys():
+        os.environ[name] = str(Path(os.environ[name]).resolve())
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.set_grad_enabled(False)
+
+
+def read_request(descriptor: int) -> Request | None:
+    """The next request; None when the judge has closed the pipe."""
+    header = _read_exactly(descriptor, LENGTH.size)
+    if header is None:
+        return None
+    body = _read_exactly(descriptor, LENGTH.unpack(header)[0])
+    return None if body is None else pickle.loads(body)
+
+
+def _read_exactly(descriptor: int, length: int) -> bytes | None:
+    parts = bytearray()
+    while len(parts) < length:
+        part = os.read(descriptor, length - len(parts))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """All of it, however small the pipe."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+class Child:
+    """One candidate and its instances, one for each shape."""
+
+    def __init__(self) -> None:
+        self._loaded: Loaded | None = None
+        self._arenas: dict[str, OpenArena] = {}
+        self._instances: dict[str, Instance] = {}
+        self._device = "cpu"
+
+    def serve(self, receive: Callable[[], Request | None], send: Callable[[bytes], None]) -> None:
+        send(pack_reply({"ready": os.getpid(), "threads": count_threads()}))
+        while (request := receive()) is not None:
+            send(pack_reply({"token": request.token, **self.answer(request)}))
+
+    def answer(self, request: Request) -> Reply:
+        """What the request asks for, or what went wrong."""
+        try:
+            match request:
+                case Open():
+                    self._arenas[request.name] = OpenArena(open_arena(request.arena), request.layout)
+                    return {}
+                case Load():
+                    return self._load(request)
+                case Configure():
+                    return self._configure(request)
+                case Run():
+                    return self._run(request)
+                case Profile():
+                    return {"kernels": profile_call(self._instances[request.name], request.set_index)}
+        except LoadProblem as problem:
+            return {"problem": problem.kind, "words": cut(str(problem))}
+        except Exception as error:
+            return {"problem": "raised", "words": describe(error), "device_lost": self._device_lost()}
+
+    def _load(self, request: Load) -> Reply:
+        self._device = request.device
+        clock = make_clock(request.device)
+        self._loaded = load_candidate(request)
+        self._clock: Clock = clock
+        return {"threads": count_threads()}
+
+    def _configure(self, request: Configure) -> Reply:
+        assert self._loaded is not None
+        self._instances[request.name] = Instance(
+            self._loaded, self._arenas[request.name], request, self._device
+        )
+        return {}
+
+    def _run(self, request: Run) -> Reply:
+        instance, clock = self._instances[request.name], self._clock
+        times_us = []
+        for index, flush_value in zip(request.sets, request.flush_values, strict=True):
+            problem = instance.call(index, flush_value, clock)
+            if problem is not None:
+                return {"problem": problem[0], "words": cut(problem[1])}
+            times_us.append(clock.elapsed_us())
+        return {"times_us": times_us, "threads": count_threads()}
+
+    def _device_lost(self) -> bool:
+        """Whether the CUDA context is beyond use."""
+        if self._device == "cpu":
+            return False
+        import torch
+
+        try:
+            torch.cuda.synchronize()
+        except Exception:
+            return True
+        return False
+
+
+def count_threads() -> int:
+    """Native threads where the system tells, Python's otherwise."""
+    try:
+        return len(list(Path("/proc/self/task").iterdir()))
+    except OSError:
+        return threading.active_count()
+
+
+def describe(error: Exception) -> str:
+    """Type, message, and the candidate's own lines of the traceback."""
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename.endswith(CANDIDATE_FILE)
+    ]
+    where = f" (line {own[-1].lineno} of the source)" if own else ""
+    return cut(f"{type(error).__name__}: {error}{where}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""From claims and wall clocks to a time that nobody could talk down.
+
+The child claims a device time for each call. The judge sees one wall time for a block of calls: from
+the request until the verifier holds the outputs in its own memory. Between the two lies what the
+harness itself takes (messages, weights, the cache flush, the copy of the outputs), which is the same
+program for the reference, whose child never sees the candidate. So
+
+    wall estimate = wall time of a candidate's block / calls - overhead of the reference's blocks / calls
+
+is the candidate's time without believing it. The larger of the two counts, once the difference is more
+than the overhead itself varies; a claim far below the wall clock is refused.
+
+Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream, in a
+thread or put off until someone looks is not done when the clock stops (then the output is poison) or is
+done before (then it was timed). A forged answer stops the clock early, before the outputs are there.
+Doing a whole block in the first call leaves the block's wall time as it is. What is left to a candidate
+that rewrites the harness in its own process is to save harness work: the flush cannot be left out,
+because the verifier looks for its bytes; the launch overhead of a few copies can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from coding_framework.cuda.executors.gpu.statistics import median_interval
+
+SLACK_SHARE = 0.30
+SLACK_US = 20.0
+"""How far the wall clock may lie above the claim before it is refused."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One run of several calls."""
+
+    wall_us: float
+    """From the request until the outputs were in the verifier's memory."""
+    claimed_us: tuple[float, ...]
+    """Device time of each call as the child tells it."""
+
+    @property
+    def calls(self) -> int:
+        return len(self.claimed_us)
+
+    @property
+    def overhead_us(self) -> float:
+        """Wall time beside the calls, for each of them; meaningful for a child that is trusted."""
+        return (self.wall_us - sum(self.claimed_us)) / self.calls
+
+
+@dataclass(frozen=True)
+class HeldTime:
+    """A candidate's time after both clocks were heard."""
+
+    median_us: float
+    interval_us: tuple[float, float]
+    claimed_us: float
+    wall_us: float
+    overhead_us: float
+    agree: bool
+
+
+def hold_against_wall(
+    candidate: Sequence[Block],
+    reference: Sequence[Block],
+    *,
+    slack_us: float = SLACK_US,
+    slack_share: float = SLACK_SHARE,
+) -> HeldTime:
+    """The time that counts, and whether the claim may stand."""
+    overheads = [block.overhead_us for block in reference]
+    overhead = float(np.median(overheads))
+    estimates = [block.wall_us / block.calls - overhead for block in candidate]
+    wall = max(float(np.median(estimates)), 0.0)
+    samples = [value for block in candidate for value in block.claimed_us]
+    claimed, interval = median_interval(samples)
+    spread = min(max(overheads) - min(overheads), slack_us)
+    median = wall if wall > claimed + spread else claimed
+    shift = median - claimed
+    return HeldTime(
+        median_us=median,
+        interval_us=(interval[0] + shift, interval[1] + shift),
+        claimed_us=claimed,
+        wall_us=wall,
+        overhead_us=overhead,
+        agree=wall <= claimed + max(slack_share * claimed, slack_us),
+    )

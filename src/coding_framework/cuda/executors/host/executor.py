@@ -1,0 +1,183 @@
+"""Judging candidates with host code: `HostExecutor.judge_host(task, candidate) -> HostOutcome`.
+
+Four processes: this one (the clock and the verdict), the verifier (the truth, in torch), the
+candidate's child in a sandbox, and the reference's child in another. See `clocks.py` for why the time
+cannot be talked down and `verifier/service.py` for why the answer cannot be known.
+
+Guarantees: a candidate sees inputs, weights and room for outputs, nothing else; every call, timed or
+not, is on fresh secret contents and is checked; checks and timed blocks alternate in one child; a
+candidate that hangs, crashes or poisons its context costs its child alone. What fails on our side
+raises `JudgeFault` and is no verdict.
+
+It does not judge static safety, and it measures on a GPU only: `device="cpu"` runs the same protocol
+for tests.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from types import TracebackType
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
+from coding_framework.cuda.executors.host.bench import TaskBench
+from coding_framework.cuda.executors.host.coverage import check_own_kernels
+from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings, HostTiming
+from coding_framework.cuda.executors.host.programs import ProgramBuilder
+from coding_framework.cuda.executors.host.timing import time_candidate
+from coding_framework.cuda.executors.host.trial import Trial
+from coding_framework.cuda.extension.records import ExtensionBuild
+from coding_framework.cuda.rejection import Rejected
+from coding_framework.cuda.sandbox.base import Sandbox
+from coding_framework.cuda.toolchain.detect import find_gpus
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import JudgeFault, NotAvailableError
+from coding_framework.records import MAX_SOURCE_BYTES, Candidate, ModuleTask, Verdict
+
+
+@dataclass
+class _Stages:
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+
+class HostExecutor:
+    """Judges one candidate at a time; keeps the verifier and the last task's bench between them."""
+
+    def __init__(
+        self, config: JudgeConfig, sandbox: Sandbox | None = None, settings: HostSettings | None = None
+    ) -> None:
+        self.config = config
+        self.settings = settings or HostSettings()
+        self._require_device()
+        self._sandbox = sandbox if sandbox is not None else _configured_sandbox(config)
+        self._verifier = Worker(memory_limit_bytes=None, name="verifier")
+        self._programs = ProgramBuilder(config)
+        self._candidate_build: ExtensionBuild | None = None
+        self._bench: TaskBench | None = None
+
+    def judge_host(self, task: ModuleTask, candidate: Candidate) -> HostOutcome:
+        """Everything there is to know about this candidate; raises only for faults of ours."""
+        stages = _Stages()
+        with stages.stage("prepare"):
+            bench = self._bench_for(task)
+        trial = Trial(bench)
+        self._programs.last_build = self._candidate_build = None
+        timing: HostTiming | None = None
+        try:
+            timing = self._pass(candidate, bench, trial, stages)
+            verdict, message = Verdict.PASSED, passed_words(timing)
+        except Rejected as rejection:
+            verdict, message = rejection.verdict, str(rejection)
+        except JudgeFault:
+            self._drop_bench()  # whatever it was, the next candidate starts afresh
+            raise
+        finally:
+            trial.close()
+        return HostOutcome(
+            verdict=verdict,
+            message=message,
+            checks=tuple(trial.checks),
+            num_checks_planned=trial.num_planned,
+            timing=timing,
+            build=self._candidate_build,
+            notes=tuple(trial.notes),
+            gate_seconds=stages.seconds,
+        )
+
+    def close(self) -> None:
+        """End every process."""
+        self._drop_bench()
+        self._verifier.close()
+        self._programs.close()
+
+    def __enter__(self) -> HostExecutor:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _pass(self, candidate: Candidate, bench: TaskBench, trial: Trial, stages: _Stages) -> HostTiming:
+        _require_source(candidate)
+        with stages.stage("compile"):
+            try:
+                program = self._programs.build(candidate, bench.base)
+            finally:
+                self._candidate_build = self._programs.last_build
+        with stages.stage("load"):
+            bench.warm_reference()
+            trial.load(program)
+        with stages.stage("check"), self._lease(shared=True):
+            trial.check_shapes()
+        with stages.stage("time"), self._lease():
+            blocks, references = trial.time_blocks()
+        with stages.stage("coverage"):
+            share = check_own_kernels(candidate, bench, trial, self._programs)
+        trial.close()
+        with stages.stage("time"), self._lease():
+            return time_candidate(bench, self.settings, blocks, references, share)
+
+    def _lease(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """The device for ourselves while we time; starting children and loading need no lease."""
+        if self.settings.device == "cpu":
+            return nullcontext()
+        return gpu_lease(self.config.gpu_index, shared=shared)
+
+    def _bench_for(self, task: ModuleTask) -> TaskBench:
+        if self._bench is not None and self._bench.task != task:
+            self._drop_bench()
+        if self._bench is None:
+            self._bench = TaskBench(task, self.config, self.settings, self._sandbox, self._verifier)
+        return self._bench
+
+    def _drop_bench(self) -> None:
+        bench, self._bench = self._bench, None
+        if bench is not None:
+            bench.close()
+
+    def _require_device(self) -> None:
+        if self.settings.device == "cpu":
+            return
+        _, gpus, reason = find_gpus()
+        if self.config.gpu_index >= len(gpus):
+            raise NotAvailableError(
+                "candidates with host code (contracts `extension` and `module`) need an NVIDIA GPU: "
+                f"{reason or f'there is no device {self.config.gpu_index}'}. Without one, use the contract "
+                "`kernel`, which the emulator judges"
+            )
+
+
+def _require_source(candidate: Candidate) -> None:
+    if not candidate.source.strip():
+        raise Rejected(Verdict.NO_CANDIDATE, "the source is empty")
+    if len(candidate.source.encode()) > MAX_SOURCE_BYTES:
+        raise Rejected(Verdict.NO_CANDIDATE, f"the source is longer than {MAX_SOURCE_BYTES:,} bytes")
+
+
+def passed_words(timing: HostTiming) -> str:
+    """How fast it is, beside what."""
+    share = timing.own_kernel_share
+    own = f", {share:.0%} of its device time in kernels of its own" if share is not None else ""
+    speedup = timing.reference_median_us / timing.median_us
+    return (
+        f"correct. measured time {timing.median_us:.1f} us, {speedup:.2f}x the speed of the module in eager "
+        f"PyTorch ({timing.reference_median_us:.1f} us){own}"
+    )
+
+
+def _configured_sandbox(config: JudgeConfig) -> Sandbox:
+    from coding_framework.cuda.safety_wrapper import SafetyWrapper  # its analysers take long to load
+
+    return SafetyWrapper(config).sandbox

@@ -1,0 +1,153 @@
+"""One child in its sandbox, from start to end: load, configure, run; its ends as values.
+
+Guarantees: no call outlasts its limit, whatever the child does; `close` ends it with everything it
+started (the sandbox sees to that). What a reply says is checked for form and believed for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from coding_framework.cuda.executors.host.arguments import ForwardParameter, plan_arguments
+from coding_framework.cuda.executors.host.channel import Channel, ChildFault, ChildNonsense
+from coding_framework.cuda.executors.host.exchange.protocol import (
+    Configure,
+    Load,
+    Open,
+    Problem,
+    Profile,
+    Request,
+    Run,
+)
+from coding_framework.cuda.executors.host.verifier.records import SetFill, ShapeFacts
+from coding_framework.cuda.sandbox.base import Sandbox, SandboxRequest, SandboxResult
+
+_MAX_KERNEL_NAMES = 1000
+_STDERR_TAIL = 1500
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a child is to load."""
+
+    contract: Literal["extension", "module"]
+    class_name: str = "ModelNew"
+    source: str = ""
+    shared_object: bytes = b""
+    header: Literal["light", "full"] = "light"
+    module_name: str = ""
+    parameters: tuple[ForwardParameter, ...] = ()
+    """Of an extension's `forward`."""
+
+
+class CandidateProblem(Exception):
+    """The child says what is wrong with its candidate."""
+
+    def __init__(self, kind: Problem, words: str) -> None:
+        super().__init__(words)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class RunClaim:
+    """What the child says about a run."""
+
+    times_us: tuple[float, ...]
+    threads: int
+
+
+class ChildSession:
+    """A child of the sandbox that is talked to."""
+
+    def __init__(self, sandbox: Sandbox, request: SandboxRequest, *, start_timeout_s: float) -> None:
+        self._process = sandbox.start(request)
+        self._channel = Channel(self._process)
+        self._result: SandboxResult | None = None
+        try:
+            ready = self._channel.receive(time.monotonic() + start_timeout_s)
+        except ChildFault as fault:
+            last_words = self.close().stderr.decode(errors="replace")[-_STDERR_TAIL:]
+            raise type(fault)(f"{fault} before it was ready\n{last_words}") from None
+        except BaseException:
+            self.close()
+            raise
+        self.first_threads = _count(ready.get("threads"))
+
+    def open(self, name: str, facts: ShapeFacts, timeout_s: float) -> None:
+        """Before the candidate is there, so that what fails is ours."""
+        self._ask(Open(_token(), name, facts.arena, facts.layout), timeout_s)
+
+    def load(self, program: Program, device: str, timeout_s: float) -> None:
+        self._ask(
+            Load(
+                token=_token(),
+                contract=program.contract,
+                class_name=program.class_name,
+                source=program.source,
+                shared_object=program.shared_object,
+                header=program.header,
+                module_name=program.module_name,
+                device=device,
+            ),
+            timeout_s,
+        )
+
+    def configure(self, name: str, facts: ShapeFacts, program: Program, timeout_s: float) -> None:
+        """Make the instance for a shape; an extension's arguments are planned for it."""
+        request = Configure(
+            token=_token(),
+            name=name,
+            init_inputs=facts.init_inputs,
+            init_seed=facts.init_seed,
+            arguments=plan_arguments(program.parameters, facts.layout.call, facts.init_values),
+        )
+        self._ask(request, timeout_s)
+
+    def run(self, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> RunClaim:
+        """Call the candidate on these sets, in this order."""
+        sets = tuple(item.index for item in fills)
+        values = tuple(item.flush_value for item in fills)
+        reply = self._ask(Run(_token(), name, sets, values), timeout_s)
+        times = reply.get("times_us")
+        if not isinstance(times, list) or len(times) != len(fills) or not all(map(_is_time, times)):
+            raise ChildNonsense("times that are no times")
+        return RunClaim(tuple(float(value) for value in times), _count(reply.get("threads")))
+
+    def profile(self, name: str, index: int, timeout_s: float) -> dict[str, float]:
+        """Device time by kernel name, as the child tells it."""
+        kernels = self._ask(Profile(_token(), name, index), timeout_s).get("kernels")
+        if not isinstance(kernels, dict) or len(kernels) > _MAX_KERNEL_NAMES:
+            raise ChildNonsense("a profile that is none")
+        return {str(name): float(value) for name, value in kernels.items() if _is_time(value)}
+
+    def close(self) -> SandboxResult:
+        if self._result is None:
+            self._result = self._process.close()
+        return self._result
+
+    def _ask(self, request: Request, timeout_s: float) -> dict[str, Any]:
+        reply = self._channel.exchange(request, time.monotonic() + timeout_s)
+        admitted = reply.get("problem")
+        for problem in get_args(Problem):
+            if problem == admitted:
+                raise CandidateProblem(problem, str(reply.get("words", ""))[:4000])
+        if admitted is not None:
+            raise ChildNonsense("a problem that has no name")
+        return reply
+
+
+def _token() -> str:
+    return secrets.token_hex(16)
+
+
+def _is_time(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= float(value) < math.inf  # type: ignore[arg-type]
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and 0 <= value < 100_000 else 0

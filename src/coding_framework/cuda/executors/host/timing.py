@@ -1,0 +1,95 @@
+"""From blocks to the time that is scored: both clocks, the reference, the speed of light."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from coding_framework.cuda.executors.gpu.statistics import median_interval
+from coding_framework.cuda.executors.host.bench import TaskBench
+from coding_framework.cuda.executors.host.clocks import Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
+from coding_framework.cuda.rejection import Rejected
+from coding_framework.records import Verdict
+
+FLOOR_SLACK = 0.9
+"""A time below this share of the speed-of-light floor is impossible."""
+
+
+def time_candidate(
+    bench: TaskBench,
+    settings: HostSettings,
+    candidate: list[Block],
+    interleaved: list[Block],
+    own_kernel_share: float | None,
+) -> HostTiming:
+    """The time that counts; raises `Rejected` for one that cannot be.
+
+    Called when the candidate's child is gone: a last block of the reference shows how fast it is with
+    nobody beside it, and replaces the interleaved ones if a candidate made those slower.
+    """
+    alone = bench.reference_block()
+    references = undisturbed(interleaved, alone)
+    held = hold_against_wall(
+        candidate, references, slack_us=settings.clock_slack_us, slack_share=settings.clock_slack_share
+    )
+    if not held.agree:
+        raise Rejected(Verdict.CLOCKS_DISAGREE, disagreement_words(held))
+    median, interval = median_interval([value for block in references for value in block.claimed_us])
+    floor_us, bandwidth_share = floor(bench, held.median_us)
+    return HostTiming(
+        device=bench.base.device_name,
+        median_us=held.median_us,
+        interval_us=held.interval_us,
+        claimed_us=held.claimed_us,
+        wall_us=held.wall_us,
+        overhead_us=held.overhead_us,
+        reference_median_us=median,
+        reference_interval_us=interval,
+        num_samples=sum(block.calls for block in candidate),
+        floor_us=floor_us,
+        bandwidth_share=bandwidth_share,
+        own_kernel_share=own_kernel_share,
+        other_references_us=other_references(bench, settings),
+    )
+
+
+def undisturbed(interleaved: list[Block], alone: Block) -> list[Block]:
+    """The interleaved blocks, unless the reference is clearly quicker when it is alone."""
+    with_candidate, _ = median_interval([value for block in interleaved for value in block.claimed_us])
+    by_itself, _ = median_interval(alone.claimed_us)
+    overheads = sorted(block.overhead_us for block in interleaved)
+    overhead = overheads[len(overheads) // 2]
+    slower = with_candidate > 1.1 * by_itself + 2.0
+    if slower or overhead > 1.2 * max(alone.overhead_us, 0.0) + 5.0:
+        return [alone, replace(alone)]
+    return interleaved
+
+
+def floor(bench: TaskBench, median_us: float) -> tuple[float | None, float | None]:
+    """(least possible time, share of the peak bandwidth); refuses what is faster than light."""
+    peak = bench.base.peak_bytes_per_s
+    if peak is None:
+        return None, None
+    moved = bench.task.bytes_moved or bench.base.layout.call.compulsory_bytes
+    floor_us = moved / peak * 1e6
+    if median_us < FLOOR_SLACK * floor_us:
+        raise Rejected(
+            Verdict.TOO_FAST,
+            f"{median_us:.2f} us is less than the {floor_us:.2f} us in which the {bench.base.device_name} "
+            "can move the task's bytes: work is missing",
+        )
+    return floor_us, floor_us / median_us
+
+
+def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, float]:
+    """Medians of the other baselines, where they were asked for."""
+    if not settings.compiled_reference:
+        return {}
+    return {"torch.compile": median_interval(bench.reference_block("torch.compile").claimed_us)[0]}
+
+
+def disagreement_words(held: HeldTime) -> str:
+    return (
+        f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "
+        f"{held.wall_us:.1f} us: work is done outside the call (another stream, a thread, a patched timer)"
+    )

@@ -1,0 +1,174 @@
+"""One candidate's child, and everything that is asked of it: checks and timed blocks, interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from coding_framework.cuda.executors.host.bench import BASE, Examined, TaskBench
+from coding_framework.cuda.executors.host.channel import ChildFault
+from coding_framework.cuda.executors.host.clocks import Block
+from coding_framework.cuda.executors.host.rejection import find_fault, reject_fault, reject_problem
+from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
+from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
+from coding_framework.cuda.executors.host.verifier.records import SetFill, SetReport
+from coding_framework.cuda.rejection import Rejected
+from coding_framework.records import ShapeCheck, Verdict, WrongElement
+
+_Answer = TypeVar("_Answer")
+_MARGIN_S = 600.0
+"""A child also lives while the reference is started and the verifier works; its own runs have limits."""
+
+
+class Trial:
+    """The candidate in its sandbox. Every method raises `Rejected` when it has failed."""
+
+    def __init__(self, bench: TaskBench) -> None:
+        self._bench, self._config, self._settings = bench, bench.config, bench.settings
+        self.checks: list[ShapeCheck] = []
+        self.notes: list[str] = []
+        self.num_planned = 1 + len(bench.hidden) + len(bench.base.distributions) - 1 + self._settings.blocks
+        self._session: ChildSession | None = None
+        self._program: Program | None = None
+        self._first_threads = 0
+        self._spent_s = 0.0
+
+    def load(self, program: Program) -> None:
+        """Start the child, take the candidate in, make the instance for the task's own shape."""
+        settings = self._settings
+        wall_s = (
+            settings.start_timeout_s + 2 * settings.load_timeout_s + self._config.total_timeout_s + _MARGIN_S
+        )
+        names = (BASE, *(name for name, _ in self._bench.hidden))
+        self._session = session = self._bench.start_child(wall_s=wall_s, names=names)
+        self._program, self._first_threads = program, session.first_threads
+        limit_s = settings.load_timeout_s
+        self._ask(lambda: session.load(program, settings.device, limit_s), "loading it", limit_s)
+        self._configure(BASE, hidden=False)
+
+    def check_shapes(self) -> None:
+        """The task's own shape first, then the hidden ones."""
+        self.check(BASE, "normal", constants={})
+        for position, (name, constants) in enumerate(self._bench.hidden):
+            usable = self._bench.shapes[name].distributions
+            self._configure(name, hidden=True)
+            self.check(name, usable[position % len(usable)], constants=constants)
+
+    def time_blocks(self) -> tuple[list[Block], list[Block]]:
+        """Timed blocks of candidate and reference in turn, with the other distributions' checks between."""
+        others = [kind for kind in self._bench.base.distributions if kind != "normal"]
+        blocks = self._settings.blocks
+        mine, reference = [], []
+        for number in range(blocks):
+            mine.append(self._block())
+            reference.append(self._bench.reference_block())
+            for kind in others[number::blocks]:
+                self.check(BASE, kind, constants={})
+        return mine, reference
+
+    def check(self, name: str, distribution: SetDistribution, *, constants: dict[str, int]) -> None:
+        """Two calls on the same secret contents in different memory."""
+        fills = self._bench.fills(name, 2, distribution, repeat=True)
+        examined = self._run(name, fills)
+        self._judge(examined, fills, constants, hidden=name != BASE)
+        if any(report.differs for report in examined.reports):
+            self._note("two runs on the same inputs differ in their last bits (both within the budget)")
+
+    def profile(self, limit_s: float) -> dict[str, float]:
+        """Device time by kernel, as the child tells it."""
+        session = self._session
+        assert session is not None
+        return self._ask(lambda: session.profile(BASE, 0, limit_s), "being profiled", limit_s)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.close()
+
+    def _block(self) -> Block:
+        fills = self._bench.fills(BASE, self._bench.base.layout.num_sets, "normal")
+        examined = self._run(BASE, fills)
+        self._judge(examined, fills, {}, hidden=False)
+        more = examined.claim.threads - self._first_threads
+        if more > 0:
+            self._note(f"{more} threads more than before it was loaded")
+        return examined.block
+
+    def _configure(self, name: str, *, hidden: bool) -> None:
+        session, program = self._session, self._program
+        assert session is not None
+        assert program is not None
+        limit_s = self._settings.load_timeout_s
+        facts = self._bench.shapes[name]
+        self._ask(
+            lambda: session.configure(name, facts, program, limit_s),
+            "constructing it",
+            limit_s,
+            hidden=hidden,
+        )
+
+    def _run(self, name: str, fills: tuple[SetFill, ...]) -> Examined:
+        session = self._session
+        assert session is not None
+        left_s = self._config.total_timeout_s - self._spent_s
+        if left_s <= 0:
+            raise Rejected(
+                Verdict.TIMEOUT,
+                f"all runs together took over {self._config.total_timeout_s:g} s: it is far too slow",
+            )
+        limit_s = min(self._config.run_timeout_s, left_s)
+        hidden = name != BASE
+        doing = f"running on {'a hidden shape' if hidden else 'the task'}"
+        examined = self._ask(
+            lambda: self._bench.run(session, name, fills, limit_s), doing, limit_s, hidden=hidden
+        )
+        self._spent_s += examined.wall_us / 1e6
+        return examined
+
+    def _ask(
+        self, ask: Callable[[], _Answer], doing: str, limit_s: float, *, hidden: bool = False
+    ) -> _Answer:
+        try:
+            return ask()
+        except CandidateProblem as problem:
+            raise reject_problem(problem, doing, hidden=hidden) from None
+        except ChildFault as fault:
+            assert self._session is not None
+            raise reject_fault(fault, self._session.close(), doing, limit_s) from None
+
+    def _judge(
+        self, examined: Examined, fills: tuple[SetFill, ...], constants: dict[str, int], *, hidden: bool
+    ) -> None:
+        distribution = fills[0].distribution
+        faults = []
+        seen: set[int] = set()
+        for fill, report in zip(fills, examined.reports, strict=True):
+            shape = "a hidden shape" if hidden else "the task's shape"
+            repeat = fill.seed in seen
+            faults.append(find_fault(report, shape, distribution, hidden=hidden, repeat=repeat))
+            seen.add(fill.seed)
+        first = next((fault for fault in faults if fault is not None), None)
+        self.checks.append(shape_check(examined.reports, constants, distribution, hidden, first is None))
+        if first is not None:
+            raise first
+
+    def _note(self, words: str) -> None:
+        if words not in self.notes:
+            self.notes.append(words)
+
+
+def shape_check(
+    reports: tuple[SetReport, ...], constants: dict[str, int], distribution: str, hidden: bool, passed: bool
+) -> ShapeCheck:
+    """The record of one run."""
+    wrong = next((report.wrong for report in reports if report.wrong), ())
+    return ShapeCheck(
+        dimensions=constants,
+        distribution=distribution,
+        hidden=hidden,
+        passed=passed,
+        max_error_ratio=max(report.max_error_ratio for report in reports),
+        wrong_elements=tuple(
+            WrongElement(output=w.output, index=w.index, expected=w.expected, actual=w.actual) for w in wrong
+        ),
+        num_wrong=sum(report.num_wrong for report in reports),
+    )

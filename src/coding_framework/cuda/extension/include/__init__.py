@@ -1,0 +1,1 @@
+"""The light C++ headers: what an extension sees in place of torch's own."""

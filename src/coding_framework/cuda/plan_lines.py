@@ -1,0 +1,75 @@
+"""Finds the lines of a source that state its launch plan, and refuses those that no honest plan needs.
+
+Guarantees: time linear in the source's length; what it returns is printable ASCII of a bounded length
+and a bounded number, so that whatever reads a line further may take its time over it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+MAX_LAUNCHES = 64
+MAX_SCRATCH_BUFFERS = 64
+MAX_LINE_CHARS = 2_000
+
+_LINE_END = re.compile(r"\r\n?|\n")
+_DIRECTIVE = re.compile(r"\s*+//++\s*+(launch|scratch)\s*+:", re.IGNORECASE)
+_ODD = re.compile(r"[^\t -~]")
+_SHOWN_CHARS = 120
+
+
+class ContractViolation(Exception):
+    """The candidate breaks the contract; the judge turns this into a verdict."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class PlanLine:
+    """One `// launch:` or `// scratch:` line."""
+
+    kind: Literal["launch", "scratch"]
+    text: str
+    """What follows the colon."""
+    number: int
+    """1-based line of the source."""
+
+
+def plan_lines(source: str) -> list[PlanLine]:
+    """All of them in order; raises `ContractViolation`."""
+    found: list[PlanLine] = []
+    for number, line in enumerate(_LINE_END.split(source), start=1):
+        match = _DIRECTIVE.match(line)
+        if match is not None:
+            _check(line, number)
+            kind: Literal["launch", "scratch"] = "launch" if match[1].lower() == "launch" else "scratch"
+            found.append(PlanLine(kind, line[match.end() :].strip(), number))
+    _check_count(found, "launch", "launches", MAX_LAUNCHES)
+    _check_count(found, "scratch", "scratch buffers", MAX_SCRATCH_BUFFERS)
+    return found
+
+
+def _check(line: str, number: int) -> None:
+    if len(line) > MAX_LINE_CHARS:
+        raise ContractViolation(
+            f"line {number}: the line of the launch plan has {len(line):,} characters; at most "
+            f"{MAX_LINE_CHARS:,} are allowed",
+            number,
+        )
+    odd = _ODD.search(line)
+    if odd is not None:
+        raise ContractViolation(
+            f"line {number}: the launch plan has the character U+{ord(odd[0]):04X} in column "
+            f"{odd.start() + 1}; only plain ASCII is allowed there: {line.strip()[:_SHOWN_CHARS]!a}",
+            number,
+        )
+
+
+def _check_count(lines: list[PlanLine], kind: str, words: str, limit: int) -> None:
+    count = sum(line.kind == kind for line in lines)
+    if count > limit:
+        raise ContractViolation(f"the plan has {count} {words}; at most {limit} are allowed")

@@ -1,0 +1,1 @@
+"""How fast is it? Modelled from exact counts, or measured on a GPU; never mixed."""

@@ -1,0 +1,271 @@
+"""Time on a GPU: cold L2, fresh contents, the reference in turn, every timed output verified.
+
+The order of things: the candidate's process runs all timed calls and leaves its outputs in memory;
+the verifier's process draws the same inputs, computes the answers in float64 and compares every
+element of every call; only then are the times looked at. See docs/judge.md for why each step is there.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+import numpy as np
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.check_runner import Subject
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.contract import resolve_launches, resolve_scratch
+from coding_framework.cuda.elements import fresh_poison
+from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
+from coding_framework.cuda.executors.gpu.messages import (
+    Array,
+    DeviceFacts,
+    InputSet,
+    MeasureOutcome,
+    MeasureRequest,
+    Program,
+    SetResult,
+    TorchBaselineRequest,
+    VerifyRequest,
+)
+from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval
+from coding_framework.cuda.inputs import input_distribution, mixed_kinds
+from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
+from coding_framework.cuda.timers.modelled import baseline_subject
+from coding_framework.cuda.timers.ncu_profile import profile_with_ncu
+from coding_framework.cuda.verdicts import shape_words, wrong_result_words
+from coding_framework.records import (
+    Dimensions,
+    Distribution,
+    KernelTiming,
+    ProfileReport,
+    ShapeCheck,
+    Task,
+    TensorSpec,
+    Verdict,
+    WrongElement,
+)
+
+WARM_UPS = 3
+"""First calls of a module load its code and raise the clocks; they are verified and not timed."""
+_TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
+_MAX_ARENA_SHARE = 0.05
+"""Share of the card's memory for the outputs of one measurement; many lanes share a card."""
+
+
+class MeasuredTimer:
+    """Times on the device of its executor."""
+
+    def __init__(
+        self,
+        config: JudgeConfig,
+        executor: GpuExecutor,
+        verifier: GpuVerifier,
+        compiler: CUDACompiler,
+        harness_cubin: bytes,
+    ) -> None:
+        self._config = config
+        self._executor = executor
+        self._verifier = verifier
+        self._compiler = compiler
+        self._harness_cubin = harness_cubin
+        self._baselines: dict[str, Subject] = {}
+        self._torch_medians: dict[tuple[str, str], float] = {}
+
+    def time(self, subject: Subject, progress: Progress) -> tuple[KernelTiming, ProfileReport | None]:
+        """The measured time beside that of the naive kernel."""
+        self._verifier.prepare()
+        request = self._request(subject)
+        self._executor.prepare()
+        with gpu_lease(self._config.gpu_index):
+            self._verifier.forget(self._executor.stale_arena(request))
+            outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
+            if outcome.fault is not None:
+                raise Rejected(
+                    Verdict(outcome.fault.kind.value), f"{outcome.fault.message} (in a timed call)"
+                )
+        with gpu_lease(self._config.gpu_index, shared=True):
+            results = self._verifier.verify(self._verification(subject.task, request, outcome))
+        progress.checks.append(_summary(subject.task, results))
+        _require_right(subject.task, progress.checks[-1], results)
+        others = {str(kind): self._torch_us(subject.task, kind) for kind in self._config.torch_baselines}
+        timing = self._timing(subject.task, outcome, others)
+        return timing, profile_with_ncu(subject) if self._config.profile else None
+
+    def close(self) -> None:
+        """Executor and verifier belong to others."""
+
+    def _request(self, subject: Subject) -> MeasureRequest:
+        task, shape = subject.task, subject.task.measured_shape
+        if task.baseline not in self._baselines:
+            self._baselines[task.baseline] = baseline_subject(task, self._compiler)
+        outputs = tuple(array_of(spec, shape) for spec in task.outputs)
+        count = self._num_sets(sum(array.num_bytes for array in outputs))
+        return MeasureRequest(
+            device_index=self._config.gpu_index,
+            harness_cubin=self._harness_cubin,
+            candidate=program_of(subject, shape),
+            reference=program_of(self._baselines[task.baseline], shape),
+            inputs=tuple(array_of(spec, shape) for spec in task.inputs),
+            outputs=outputs,
+            sets=tuple(input_set(task, number) for number in range(count)),
+        )
+
+    def _num_sets(self, output_bytes: int) -> int:
+        """All timed calls, as far as their outputs fit in memory together."""
+        room = int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(output_bytes, 1))
+        return WARM_UPS + max(10, min(self._config.timed_launches, room))
+
+    def _verification(self, task: Task, request: MeasureRequest, outcome: MeasureOutcome) -> VerifyRequest:
+        return VerifyRequest(
+            device_index=request.device_index,
+            harness_cubin=request.harness_cubin,
+            task=task,
+            dimensions=task.measured_shape,
+            inputs=request.inputs,
+            outputs=request.outputs,
+            sets=request.sets,
+            arena=outcome.arena,
+            places=outcome.places,
+            input_sums=outcome.input_sums,
+            output_sums=outcome.output_sums,
+        )
+
+    def _torch_us(self, task: Task, kind: str) -> float:
+        """PyTorch's median for this task, once for each."""
+        if (task.name, kind) not in self._torch_medians:
+            request = TorchBaselineRequest(
+                device_index=self._config.gpu_index,
+                harness_cubin=self._harness_cubin,
+                task=task,
+                dimensions=task.measured_shape,
+                inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
+                sets=tuple(input_set(task, number) for number in range(self._num_sets(0))),
+                flush_bytes=2 * self._executor.facts.l2_bytes,
+                compiled=kind == "compile",
+            )
+            with gpu_lease(self._config.gpu_index):
+                times = self._verifier.time_torch(request)
+            self._torch_medians[task.name, kind] = float(np.median(times))
+        return self._torch_medians[task.name, kind]
+
+    def _timing(self, task: Task, outcome: MeasureOutcome, others: Mapping[str, float]) -> KernelTiming:
+        facts, shape = self._executor.facts, task.measured_shape
+        if not clocks_agree(outcome.span_us[WARM_UPS:], outcome.wall_us[WARM_UPS:]):
+            raise Rejected(
+                Verdict.CLOCKS_DISAGREE,
+                f"the device's events say {np.median(outcome.span_us):.0f} us for a round and the host's "
+                f"clock {np.median(outcome.wall_us):.0f} us",
+            )
+        median_us, interval_us = median_interval(outcome.candidate_us[WARM_UPS:])
+        reference_us, reference_interval_us = median_interval(outcome.reference_us[WARM_UPS:])
+        floor_us = measured_floor_us(task, shape, facts)
+        if median_us < FLOOR_SLACK * floor_us:
+            raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, facts.name))
+        operations = task.operations.evaluate(shape)
+        return KernelTiming(
+            kind="measured",
+            device=facts.name,
+            dimensions=shape,
+            median_us=median_us,
+            interval_us=interval_us,
+            reference_median_us=reference_us,
+            reference_interval_us=reference_interval_us,
+            num_samples=len(outcome.candidate_us) - WARM_UPS,
+            floor_us=floor_us,
+            transfer_us=outcome.transfer_us,
+            bandwidth_share=task.bytes_moved.evaluate(shape) / median_us / facts.dram_bytes_per_us,
+            other_references_us={_TORCH_NAMES[kind]: us for kind, us in others.items()},
+            operations_share=operations / median_us / facts.operations_per_us(task.inputs[0].dtype),
+        )
+
+
+def measured_floor_us(task: Task, shape: Dimensions, facts: DeviceFacts) -> float:
+    """The least time that physics allows: L2 may still hold what was written when the clock stops."""
+    written = sum(array_of(spec, shape).num_bytes for spec in task.outputs)
+    through_dram = task.bytes_moved.evaluate(shape) - min(written, facts.l2_bytes)
+    operations_us = task.operations.evaluate(shape) / facts.operations_per_us(task.inputs[0].dtype)
+    return max(through_dram / facts.dram_bytes_per_us, operations_us, 1e-3)
+
+
+def array_of(spec: TensorSpec, shape: Dimensions) -> Array:
+    extents = spec.extents(shape)
+    return Array(spec.name, spec.dtype, spec.num_elements(shape), extents[-1] if len(extents) > 1 else 1)
+
+
+def program_of(subject: Subject, shape: Dimensions) -> Program:
+    scratch = resolve_scratch(subject.plan, subject.task, shape)
+    return Program(
+        ptx=subject.ptx,
+        cubin=subject.cubin(),
+        launches=resolve_launches(subject.plan, subject.task, shape),
+        scratch=tuple(Array(name, dtype, count) for name, (dtype, count) in scratch.items()),
+    )
+
+
+def input_set(task: Task, number: int) -> InputSet:
+    """Secret, independent seeds; the distributions take turns."""
+    return InputSet(
+        distributions=tuple(_drawn_as(task, spec, turn(task, number)) for spec in task.inputs),
+        seeds=tuple(secrets.randbits(64) for _ in task.inputs),
+        key=secrets.randbits(64),
+        poison=fresh_poison(),
+    )
+
+
+def turn(task: Task, number: int) -> Distribution:
+    """The distribution of one timed call: each of the task's, and all of them mixed."""
+    kinds: tuple[Distribution, ...] = (*task.distributions, "mixed")
+    return kinds[number % len(kinds)]
+
+
+def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:
+    kind = input_distribution(task, spec, distribution)
+    return f"mixed:{','.join(mixed_kinds(task, spec))}" if kind == "mixed" else kind
+
+
+def _summary(task: Task, results: tuple[SetResult, ...]) -> ShapeCheck:
+    """All timed calls as one check."""
+    first_bad = next((i for i, result in enumerate(results) if result.num_wrong), None)
+    number = 0 if first_bad is None else first_bad
+    extents = {spec.name: spec.extents(task.measured_shape) for spec in task.outputs}
+    return ShapeCheck(
+        dimensions=task.measured_shape,
+        distribution=turn(task, number),
+        hidden=True,
+        passed=first_bad is None,
+        max_error_ratio=max(result.max_error_ratio for result in results),
+        num_wrong=results[number].num_wrong,
+        wrong_elements=tuple(
+            WrongElement(
+                output=wrong.output,
+                index=tuple(int(i) for i in np.unravel_index(wrong.index, extents[wrong.output])),
+                expected=wrong.expected,
+                actual=wrong.actual,
+            )
+            for wrong in results[number].wrong
+        ),
+    )
+
+
+def _require_right(task: Task, summary: ShapeCheck, results: tuple[SetResult, ...]) -> None:
+    if not summary.passed:
+        count = sum(bool(result.num_wrong) for result in results)
+        words = wrong_result_words(task, summary)
+        raise Rejected(Verdict.WRONG_RESULT, f"{words} (in {count} of {len(results)} timed calls)")
+    late = next((result.late_output for result in results if result.late_output), None)
+    if late:
+        raise Rejected(
+            Verdict.WRONG_RESULT,
+            f"`{late}` of a timed call was written after the call had ended: each call must do its own work",
+        )
+    changed = next((result.changed_input for result in results if result.changed_input), None)
+    if changed:
+        where = shape_words(task, task.measured_shape, hidden=True)
+        raise Rejected(
+            Verdict.INPUT_CHANGED,
+            f"the kernel wrote to its input `{changed}` on {where}; inputs are read-only",
+        )

@@ -1,0 +1,90 @@
+"""Time on the emulator: modelled from exact counts of a run that is checked as well."""
+
+from __future__ import annotations
+
+import time
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.check_runner import CheckRunner, Subject
+from coding_framework.cuda.checking import PlannedCheck
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.contract import parse_launch_plan
+from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
+from coding_framework.cuda.executors.emulator.time_model import profile_from_counters
+from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
+from coding_framework.errors import JudgeFault
+from coding_framework.records import KernelTiming, ProfileReport, Task, Verdict
+
+
+class ModelledTimer:
+    """Runs the timing shape once on the emulator."""
+
+    def __init__(
+        self,
+        config: JudgeConfig,
+        runner: CheckRunner,
+        compiler: CUDACompiler,
+        device: DeviceModel = H200,
+    ) -> None:
+        self._config = config
+        self._runner = runner
+        self._compiler = compiler
+        self._device = device
+        self._baseline_us: dict[str, float] = {}
+
+    def time(self, subject: Subject, progress: Progress) -> tuple[KernelTiming, ProfileReport]:
+        """The modelled time beside that of the naive kernel."""
+        task = subject.task
+        check = PlannedCheck(task.timing_shape, "mixed", hidden=True)
+        inputs = self._runner.draw(task, check)
+        outcome = self._runner.run(subject, check, inputs, progress)
+        self._runner.compare(task, check, inputs, outcome, progress)
+        median_us, profile = profile_from_counters(
+            outcome.counters, subject.compilation.resources, self._device
+        )
+        floor_us = self._floor_us(task)
+        busy_us = median_us - len(outcome.counters) * self._device.launch_us
+        if busy_us < FLOOR_SLACK * floor_us:
+            raise Rejected(Verdict.TOO_FAST, floor_words(busy_us, floor_us, self._device.name))
+        timing = KernelTiming(
+            kind="modelled",
+            device=self._device.name,
+            dimensions=task.timing_shape,
+            median_us=median_us,
+            reference_median_us=self._baseline_time(task),
+            floor_us=floor_us,
+        )
+        return timing, profile
+
+    def close(self) -> None:
+        """Nothing of its own."""
+
+    def _baseline_time(self, task: Task) -> float:
+        """The naive kernel under the same protocol, modelled once for each task."""
+        if task.baseline not in self._baseline_us:
+            subject = baseline_subject(task, self._compiler)
+            check = PlannedCheck(task.timing_shape, task.distributions[0], hidden=False)
+            progress = Progress(deadline=time.monotonic() + self._config.total_timeout_s)
+            try:
+                outcome = self._runner.run(subject, check, self._runner.draw(task, check), progress)
+            except Rejected as rejection:
+                raise JudgeFault(f"the baseline of {task.name} was rejected: {rejection}") from None
+            self._baseline_us[task.baseline] = profile_from_counters(
+                outcome.counters, subject.compilation.resources, self._device
+            )[0]
+        return self._baseline_us[task.baseline]
+
+    def _floor_us(self, task: Task) -> float:
+        return self._device.floor_us(
+            bytes_moved=task.bytes_moved.evaluate(task.timing_shape),
+            operations=task.operations.evaluate(task.timing_shape),
+        )
+
+
+def baseline_subject(task: Task, compiler: CUDACompiler) -> Subject:
+    """The task's naive kernel, compiled."""
+    compilation = compiler.compile(task.baseline)
+    if not compilation.success:
+        raise JudgeFault(f"the baseline of {task.name} does not compile: {compilation.errors}")
+    return Subject(task, parse_launch_plan(task.baseline, task), compilation)

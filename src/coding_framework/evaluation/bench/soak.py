@@ -1,0 +1,134 @@
+"""`cuda-rl bench soak`: does the judge stay whole when every tenth candidate attacks it?
+
+Candidates go through one pool in batches. Between batches, while nothing is judged, everything that
+belongs to the run is weighed; remembered verdicts are dropped then, because that memory has a bound
+of its own and would pass for a leak. After the pool is closed nothing of the run may be left.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from statistics import fmean
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.pool import JudgePool
+from coding_framework.data.tasks import get_task
+from coding_framework.evaluation.bench.drive import drive
+from coding_framework.evaluation.bench.footprint import (
+    gpu_bytes_in_use,
+    marked,
+    marked_processes,
+    open_descriptors,
+    resident_bytes,
+)
+from coding_framework.evaluation.bench.kernels import honest_kernels, hostile_kernels
+from coding_framework.evaluation.bench.records import MemorySample, SoakResult
+from coding_framework.records import Candidate, Evaluation, Task
+
+TASKS = ("vector_add", "scale", "gelu", "row_sum", "matvec")
+"""Honest kernels of these: quick ones, so that the attacks are what takes the time."""
+ATTACKED = "scale"
+NUM_BATCHES = 16
+HOSTILE_EVERY = 10
+_GONE_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """One candidate, and whether it is an attack."""
+
+    task: Task
+    candidate: Candidate
+    hostile: bool
+
+
+def soak(config: JudgeConfig, *, judgements: int, on_done: Callable[[], None] = lambda: None) -> SoakResult:
+    """Judge so many candidates, one in ten of them hostile, and weigh everything on the way."""
+    started = time.perf_counter()
+    descriptors = open_descriptors()
+    questions = list(islice(_questions(), judgements))
+    answered: list[tuple[Question, Evaluation]] = []
+    with marked() as mark:
+        with JudgePool(config) as pool:
+            samples = []
+            for batch in _batches(questions):
+                done = drive(
+                    lambda q: pool.judge(q.task, q.candidate),
+                    batch,
+                    width=config.workers,
+                    seconds=float("inf"),
+                    on_done=on_done,
+                )
+                answered += zip(done.items, done.answers, strict=True)
+                pool.forget()
+                samples.append(_weigh(mark, len(answered)))
+        left = _left_behind(mark)
+    return SoakResult(
+        num_asked=judgements,
+        num_verdicts=len(answered),
+        num_hostile=sum(question.hostile for question, _ in answered),
+        num_hostile_passed=sum(q.hostile and e.passed for q, e in answered),
+        num_honest_failed=sum(not q.hostile and not e.passed for q, e in answered),
+        num_faults=pool.num_faults,
+        verdicts=dict(Counter(evaluation.verdict.value for _, evaluation in answered)),
+        samples=tuple(samples),
+        leaked_processes=left,
+        leaked_descriptors=max(0, open_descriptors() - descriptors),
+        host_growth_bytes=growth([sample.host_bytes for sample in samples]),
+        gpu_growth_bytes=_gpu_growth(samples),
+        duration_s=time.perf_counter() - started,
+    )
+
+
+def _questions() -> Iterator[Question]:
+    honest = honest_kernels([get_task(name) for name in TASKS])
+    attacked = get_task(ATTACKED)
+    hostile = hostile_kernels(attacked)
+    while True:
+        yield Question(attacked, next(hostile)[1], hostile=True)
+        for task, candidate in islice(honest, HOSTILE_EVERY - 1):
+            yield Question(task, candidate, hostile=False)
+
+
+def _batches(questions: list[Question]) -> Iterator[list[Question]]:
+    size = max(1, -(-len(questions) // NUM_BATCHES))
+    for start in range(0, len(questions), size):
+        yield questions[start : start + size]
+
+
+def _weigh(mark: str, judged: int) -> MemorySample:
+    processes = {os.getpid(), *marked_processes(mark)}
+    return MemorySample(
+        num_judgements=judged,
+        host_bytes=resident_bytes(list(processes)),
+        num_processes=len(processes),
+        gpu_bytes=gpu_bytes_in_use(),
+    )
+
+
+def growth(sizes: list[int]) -> int:
+    """Mean of the last quarter less that of the second: the first is warm-up, and single samples jump."""
+    quarter = len(sizes) // 4
+    if quarter == 0:
+        return 0
+    return int(fmean(sizes[-quarter:]) - fmean(sizes[quarter : 2 * quarter]))
+
+
+def _gpu_growth(samples: list[MemorySample]) -> int | None:
+    sizes = [sample.gpu_bytes for sample in samples if sample.gpu_bytes is not None]
+    return growth(sizes) if sizes else None
+
+
+def _left_behind(mark: str) -> tuple[str, ...]:
+    """What still lives; a process that is just being ended by the system gets a moment."""
+    deadline = time.monotonic() + _GONE_WITHIN_S
+    while True:
+        left = {pid: words for pid, words in marked_processes(mark).items() if pid != os.getpid()}
+        if not left or time.monotonic() > deadline:
+            return tuple(f"{pid} ({words})" for pid, words in left.items())
+        time.sleep(0.1)

@@ -1,0 +1,9 @@
+// Cheat: answers rightly and then spoils an input for the next reader.
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+        const_cast<float*>(b)[i] = 0.0f;
+    }
+}

@@ -1,0 +1,8 @@
+// Cheat: answers NaN, which no comparison calls different.
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = __int_as_float(0x7fc00000);
+    }
+}

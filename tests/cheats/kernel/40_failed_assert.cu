@@ -1,0 +1,10 @@
+// Cheat: asserts what is not so.
+#include <assert.h>
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+        assert(n < 0);
+    }
+}

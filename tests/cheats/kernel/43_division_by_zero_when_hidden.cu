@@ -1,0 +1,8 @@
+// Cheat: divides by zero for one hidden size only.
+// launch: vector_add grid=(ceil_div(n, 256) + 0 / (n - 1)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

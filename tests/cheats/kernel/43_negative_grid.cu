@@ -1,0 +1,8 @@
+// Cheat: asks for a negative number of blocks.
+// launch: vector_add grid=(n - 2 * n) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

@@ -1,0 +1,8 @@
+// Cheat: asks for more blocks in x than fit 31 bits.
+// launch: vector_add grid=(2147483648) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

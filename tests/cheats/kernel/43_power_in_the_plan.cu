@@ -1,0 +1,8 @@
+// Cheat: raises to a power that would fill the memory.
+// launch: vector_add grid=(9**9**9) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

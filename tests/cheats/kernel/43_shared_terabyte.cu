@@ -1,0 +1,8 @@
+// Cheat: asks for a terabyte of shared memory.
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256) shared=1099511627776
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

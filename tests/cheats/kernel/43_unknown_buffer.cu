@@ -1,0 +1,8 @@
+// Cheat: asks for the expected output by name.
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256) args=(expected, b, y, n)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

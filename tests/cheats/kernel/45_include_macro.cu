@@ -1,0 +1,10 @@
+// Cheat: includes a file whose name a macro makes.
+#define FILE_NAME "/etc/passwd"
+#include FILE_NAME
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

@@ -1,0 +1,10 @@
+// Cheat: pastes tokens into a name that an analysis by words would refuse.
+#define PASTE(first, second) first##second
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        PASTE(as, m) volatile(PASTE(, "prefetch.global.L2 [%0];") :: "l"(a + i));
+        y[i] = a[i] + b[i];
+    }
+}

@@ -1,0 +1,11 @@
+// Cheat: pushes a diagnostic away and includes through _Pragma.
+_Pragma("nv_diag_suppress 177")
+_Pragma("include_alias(\"float.h\", \"/etc/passwd\")")
+#include <float.h>
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] + b[i];
+    }
+}

@@ -1,0 +1,149 @@
+"""Python candidates: what is refused, what is doubtful, what is fine."""
+
+from __future__ import annotations
+
+import pytest
+
+from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
+from coding_framework.cuda.analysis.security import SecurityValidator
+from coding_framework.records import Severity
+
+HONEST = '''
+import os
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.cpp_extension import load_inline
+
+os.environ["TORCH_CUDA_ARCH_LIST"] = "9.0"
+source = """
+#include <torch/extension.h>
+__global__ void k(float* x, int n) { int i = threadIdx.x; if (i < n) x[i] = 0; }
+torch::Tensor f(torch::Tensor x) { k<<<1, 256>>>(x.data_ptr<float>(), x.numel()); return x; }
+"""
+module = load_inline(name="m", cpp_sources="torch::Tensor f(torch::Tensor x);", cuda_sources=source,
+                     functions=["f"], extra_cuda_cflags=["-O3", "--use_fast_math"])
+
+
+class ModelNew(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(size))
+        self.module = module
+        self.eval()
+
+    def forward(self, x):
+        compiled = torch.compile
+        return self.module.f(x.contiguous()) + getattr(self, "weight")
+'''
+
+REFUSED = [
+    ("process", "import subprocess"),
+    ("process", "import os\nos.system('ls')"),
+    ("process", "from os import system as s\ns('ls')"),
+    ("process", "import os\no = os\no.popen('ls')"),
+    ("process", "import os\ngetattr(os, 'system')('ls')"),
+    ("patching", "import os\ngetattr(os, 'sys' + 'tem')('ls')"),
+    ("process", "import pip"),
+    ("file-access", "open('x', 'w')"),
+    ("file-access", "open('x', mode='ab')"),
+    ("file-access", "open('/proc/self/maps')"),
+    ("file-access", "import shutil"),
+    ("network", "import socket"),
+    ("network", "import urllib.request"),
+    ("native-access", "import ctypes"),
+    ("introspection", "import gc"),
+    ("introspection", "import inspect"),
+    ("introspection", "import sys\nsys._getframe(1)"),
+    ("introspection", "import sys\nsys.modules['torch'] = None"),
+    ("introspection", "import importlib"),
+    ("introspection", "import builtins\nbuiltins.print = None"),
+    ("introspection", "x = ().__class__.__bases__[0].__subclasses__()"),
+    ("introspection", "def f(e): return e.__traceback__.tb_frame.f_back"),
+    ("code-from-text", "exec('x = 1')"),
+    ("code-from-text", "f = eval"),
+    ("code-from-text", "compile('x', 'y', 'exec')"),
+    ("code-from-text", "__import__('os')"),
+    ("code-from-text", "__builtins__['print'] = None"),
+    ("patching", "import torch\ntorch.cuda.synchronize = lambda: None"),
+    ("patching", "import torch\ntorch.cuda.Event.elapsed_time = lambda a, b: 0.0"),
+    ("patching", "import time\ntime.perf_counter = lambda: 0"),
+    ("patching", "import torch\nc = torch.cuda\nc.synchronize = None"),
+    ("patching", "import torch\nsetattr(torch.cuda, 'synchronize', None)"),
+    ("patching", "import torch\ntorch.cuda.__dict__['synchronize'] = None"),
+    ("global-setting", "import torch\ntorch.backends.cuda.matmul.allow_tf32 = True"),
+    ("global-setting", "import torch\ntorch.set_float32_matmul_precision('medium')"),
+    ("threads", "import threading"),
+    ("threads", "from concurrent.futures import ThreadPoolExecutor"),
+    ("process-exit", "import atexit"),
+    ("tensor-subclass", "import torch\nclass Lazy(torch.Tensor): pass"),
+    ("tensor-subclass", "from torch import Tensor\nclass Lazy(Tensor): pass"),
+    ("tensor-subclass", "class Lazy:\n    def __torch_function__(self): pass"),
+    ("environment", "import os\nos.environ['LD_PRELOAD'] = 'x.so'"),
+    ("compiler-flag", "load_inline(extra_cflags=['-include', '/etc/passwd'])"),
+    ("process", 'source = """\n__global__ void k() {}\nvoid f() { system("ls"); }\n"""'),
+    ("include", "source = '#include \"/etc/passwd\"'"),
+    ("unparsable", "-" * 100_000 + "1"),
+]
+
+DOUBTFUL = [
+    ("self-timing", "import torch\ne = torch.cuda.Event()"),
+    ("side-stream", "import torch\ns = torch.cuda.Stream()"),
+    ("cuda-graph", "import torch\ng = torch.cuda.CUDAGraph()"),
+    ("global-setting", "import torch\ntorch.backends.cudnn.benchmark = True"),
+    ("file-access", "text = open('weights.txt').read()"),
+    ("unpickling", "import pickle"),
+    ("environment", "import os\nos.environ['OMP_NUM_THREADS'] = '1'"),
+    (
+        "fallback",
+        "import torch\ndef forward(x):\n    try:\n        return kernel(x)\n    except Exception:\n"
+        "        return torch.relu(x)",
+    ),
+    ("side-stream", "source = '__global__ void k() {} void f() { cudaStreamCreate(&s); }'"),
+]
+
+
+def fired(source: str, severity: Severity = "critical") -> set[str]:
+    report = SecurityValidator().validate(source, contract="module")
+    return {finding.rule for finding in report.findings if finding.severity == severity}
+
+
+@pytest.mark.parametrize(("rule", "source"), REFUSED)
+def test_hostile_python_is_refused(rule: str, source: str) -> None:
+    assert rule in fired(source)
+
+
+@pytest.mark.parametrize(("rule", "source"), DOUBTFUL)
+def test_doubtful_python_is_a_warning_only(rule: str, source: str) -> None:
+    assert rule in fired(source, "warning")
+    assert not fired(source)
+
+
+def test_an_honest_module_has_no_finding() -> None:
+    assert SecurityValidator().validate(HONEST, contract="module").findings == ()
+
+
+def test_names_that_the_source_defines_are_its_own() -> None:
+    assert not fired("def eval(x): return x\neval(1)\ndef open(x): return x\nopen('w')")
+
+
+def test_words_in_strings_and_comments_do_not_count() -> None:
+    assert not fired("# import subprocess; exec('x')\ns = 'import gc; os.system(1)'")
+
+
+def test_a_finding_in_a_string_has_the_line_of_the_whole_source() -> None:
+    source = 'a = 1\nsource = """\n__global__ void k() {}\nvoid f() { fork(); }\n"""\n'
+    (finding,) = SecurityValidator().validate(source, contract="module").findings
+    assert finding.line == 4
+
+
+def test_python_that_does_not_parse_is_an_error_and_no_attack() -> None:
+    report = SecurityValidator().validate("def f(:\n", contract="module")
+    assert [(finding.rule, finding.severity) for finding in report.findings] == [("unparsable", "error")]
+
+
+def test_safety_looks_into_the_strings_of_a_module() -> None:
+    source = 'a = 1\ns = """\n__global__ void k() { while (true) {} }\n"""\n'
+    (finding,) = CUDASafetyAnalyzer().analyze(source, contract="module").findings
+    assert (finding.rule, finding.line) == ("endless-loop", 3)
+    assert CUDASafetyAnalyzer().analyze("def f(:", contract="module").findings[0].rule == "unparsable"

@@ -1,0 +1,126 @@
+"""The judge's own kernels, run on the emulator: what they draw, sum and compare must be right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.elements import decode_elements, encode_elements
+from coding_framework.cuda.executors.base import BufferArgument, ExecutionRequest, ResolvedLaunch
+from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.gpu.harness_source import harness_source
+
+TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "int32": 3}
+KINDS = {
+    "normal": 0,
+    "uniform": 1,
+    "large": 2,
+    "small": 3,
+    "integers": 4,
+    "constant_rows": 5,
+    "outliers": 6,
+    "mixed": 7 | 0b1111111 << 8,
+}
+HOLDERS = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16, "int32": np.int32}
+COUNT, ROW = 1001, 7
+
+
+@pytest.fixture(scope="module")
+def ptx() -> str:
+    with CUDACompiler() as compiler:
+        compiled = compiler.compile(harness_source())
+    assert compiled.success, compiled.errors
+    assert compiled.ptx is not None
+    return compiled.ptx
+
+
+def launch(
+    ptx: str, kernel: str, buffers: dict[str, np.ndarray], *arguments: object
+) -> dict[str, np.ndarray]:
+    bound = tuple(BufferArgument(a) if isinstance(a, str) else a for a in arguments)
+    run = ResolvedLaunch(kernel, (3, 1, 1), (64, 1, 1), 0, bound)  # type: ignore[arg-type]
+    outcome = execute(ExecutionRequest(ptx, (run,), buffers, detect_races=False))
+    assert outcome.fault is None, outcome.fault
+    return outcome.buffers  # type: ignore[return-value]
+
+
+def fill(ptx: str, dtype: str, kind: str, seed: int) -> np.ndarray:
+    data = np.zeros(COUNT, HOLDERS[dtype])
+    return launch(ptx, "cf_fill", {"d": data}, "d", COUNT, TYPES[dtype], KINDS[kind], ROW, seed)["d"]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_verifier_draws_what_the_candidate_was_given(ptx: str, dtype: str, kind: str) -> None:
+    seed, key = 0x1234_5678_9ABC, 0x0FED_CBA9_8765
+    data = fill(ptx, dtype, kind, seed)
+    arrays = {"w": np.zeros(COUNT), "t": np.zeros(1, np.uint64)}
+    again = launch(ptx, "cf_redraw", arrays, "w", COUNT, TYPES[dtype], KINDS[kind], ROW, seed, key, "t")
+    assert np.array_equal(again["w"], decode_elements(data, dtype))
+    sums = launch(ptx, "cf_checksum", {"d": data, "t": np.zeros(1, np.uint64)}, "d", data.nbytes, key, "t")
+    assert sums["t"][0] == again["t"][0]
+
+
+def test_the_distributions_are_what_they_say(ptx: str) -> None:
+    normal, uniform = fill(ptx, "float32", "normal", 7), fill(ptx, "float32", "uniform", 7)
+    assert abs(normal.mean()) < 0.15
+    assert 0.9 < normal.std() < 1.1
+    assert uniform.min() >= -1
+    assert uniform.max() < 1
+    assert set(fill(ptx, "float32", "integers", 7)) == set(range(-8, 9))
+    rows = fill(ptx, "float32", "constant_rows", 7)[: COUNT // ROW * ROW].reshape(-1, ROW)
+    assert (rows == rows[:, :1]).all()
+    assert len(np.unique(rows)) == len(rows)
+    assert np.allclose(fill(ptx, "float32", "large", 7), 100 * normal)
+
+
+def test_other_seeds_give_other_numbers(ptx: str) -> None:
+    assert not np.array_equal(fill(ptx, "float32", "normal", 1), fill(ptx, "float32", "normal", 2))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_one_changed_bit_changes_the_sum(ptx: str, dtype: str) -> None:
+    data = fill(ptx, dtype, "large", 3)
+    changed = data.copy()
+    changed.view(np.uint8)[-1] ^= 1
+    sums = [
+        launch(ptx, "cf_checksum", {"d": d, "t": np.zeros(1, np.uint64)}, "d", d.nbytes, 99, "t")["t"][0]
+        for d in (data, changed)
+    ]
+    assert sums[0] != sums[1]
+
+
+def compare(
+    ptx: str, dtype: str, got: np.ndarray, want: np.ndarray, budget: float
+) -> tuple[int, float, list[int]]:
+    arrays = {"g": got, "w": want, "r": np.zeros(5, np.uint64)}
+    # Launches pass whole numbers only: the budget is 0 or 1 here.
+    out = launch(ptx, "cf_compare", arrays, "g", "w", got.size, TYPES[dtype], int(budget), 0, "r", 3)["r"]
+    worst = float(out[1:2].view(np.float64)[0])
+    return int(out[0]), worst, [int(i) for i in out[2 : 2 + min(int(out[0]), 3)]]
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_wrong_elements_are_counted_and_shown(ptx: str, dtype: str) -> None:
+    want = np.arange(COUNT, dtype=np.float64) % 50
+    got = encode_elements(want, dtype)
+    assert compare(ptx, dtype, got, want, 1.0) == (0, 0.0, [])
+    off = want.copy()
+    off[[17, 700]] += 3
+    num_wrong, worst, shown = compare(ptx, dtype, encode_elements(off, dtype), want, 1.0)
+    assert (num_wrong, worst, sorted(shown)) == (2, 3.0, [17, 700])
+
+
+def test_nan_is_right_only_where_the_oracle_has_it(ptx: str) -> None:
+    want = np.array([np.nan, np.inf, 1.0, np.inf, 2.0])
+    got = np.array([np.nan, np.inf, np.nan, 5.0, np.inf], np.float32)
+    num_wrong, worst, shown = compare(ptx, "float32", got, want, 1.0)
+    assert (num_wrong, sorted(shown)) == (3, [2, 3, 4])
+    assert worst == 1e300
+
+
+def test_integers_must_be_exact(ptx: str) -> None:
+    want = np.array([1.0, 2.0, 3.0])
+    got = np.array([1, 2, 4], np.int32)
+    assert compare(ptx, "int32", got, want, 0.0)[0] == 1

@@ -1,0 +1,87 @@
+"""The judge on a real GPU. Run with `pytest -m gpu` on a machine that has one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.benchmarker import CUDABenchmarker
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.judge import Judge
+from coding_framework.data.tasks import get_task
+from coding_framework.records import Candidate, Evaluation, Verdict
+
+pytestmark = pytest.mark.gpu
+HEAD = "// launch: vector_add grid=(ceil_div(n, 256)) block=(256)\n"
+SIGNATURE = 'extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n)'
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    made = Judge(JudgeConfig(executor="gpu", architecture="auto", gpu_run_timeout_s=2))
+    yield made
+    made.close()
+
+
+def vector_add(judge: Judge, body: str, *, before: str = "") -> Evaluation:
+    source = f"{HEAD}{before}{SIGNATURE} {{ {INDEX} {body} }}\n"
+    return judge.judge(get_task("vector_add"), Candidate(source=source))
+
+
+def test_an_honest_kernel_passes_with_a_measured_time(judge: Judge) -> None:
+    result = vector_add(judge, "if (i < n) y[i] = a[i] + b[i];")
+    assert result.verdict is Verdict.PASSED, result.message
+    timing = result.timing
+    assert timing is not None
+    assert timing.kind == "measured"
+    assert timing.num_samples == 50
+    assert timing.interval_us is not None
+    assert timing.interval_us[0] < timing.median_us < timing.interval_us[1]
+    assert timing.speedup == pytest.approx(1.0, abs=0.05)
+    assert timing.floor_us < timing.median_us
+    assert timing.transfer_us is not None
+    assert timing.transfer_us > timing.median_us
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        ("if (i < n) y[i] = a[i] - b[i];", Verdict.WRONG_RESULT),
+        ("y[i] = a[i] + b[i];", Verdict.OUT_OF_BOUNDS),
+        ("if (i < n) { y[i] = a[i] + b[i]; ((float*)a)[i] = 0.0f; }", Verdict.INPUT_CHANGED),
+        ("if (i < n) y[i] = a[i] + b[i]; if (i == 0) __trap();", Verdict.CRASHED),
+        ("if (i < n) y[i + (1LL << 40)] = 0.0f;", Verdict.OUT_OF_BOUNDS),
+        ("if (i < n) *(double*)((char*)(y + (i & ~3)) + 4) = 1.0;", Verdict.MISALIGNED),
+        ("while (i >= 0) { ((volatile float*)y)[0] = 1.0f; }", Verdict.TIMEOUT),
+        ("if (i < n) y[i] = n > 100000 ? a[i] : a[i] + b[i];", Verdict.WRONG_RESULT),
+    ],
+)
+def test_a_fault_gets_its_verdict_and_the_next_candidate_is_judged(
+    judge: Judge, body: str, verdict: Verdict
+) -> None:
+    assert vector_add(judge, body).verdict is verdict
+    assert vector_add(judge, "if (i < n) y[i] = b[i] + a[i];").verdict is Verdict.PASSED
+
+
+def test_a_kernel_that_stops_working_after_some_calls_is_caught_in_a_timed_call(judge: Judge) -> None:
+    result = vector_add(
+        judge,
+        "if (calls < 20u * gridDim.x && i < n) y[i] = a[i] + b[i]; "
+        "if (threadIdx.x == 0) atomicAdd(&calls, 1u);",
+        before="__device__ unsigned calls;\n",
+    )
+    assert result.verdict is Verdict.WRONG_RESULT
+    assert "timed calls" in result.message
+
+
+async def test_the_benchmarker_measures_on_a_gpu() -> None:
+    with CUDACompiler() as compiler:
+        compiled = compiler.compile(get_task("vector_add").baseline)
+    assert compiled.binary_path is not None
+    with CUDABenchmarker(JudgeConfig(executor="gpu", architecture="auto")) as benchmarker:
+        result = await benchmarker.benchmark_kernel(compiled.binary_path, compiled.kernel_name)
+    assert result.kind == "measured"
+    assert result.interval_us is not None

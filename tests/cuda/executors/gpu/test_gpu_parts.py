@@ -1,0 +1,103 @@
+"""The parts of the GPU executor that need no GPU."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
+from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
+from coding_framework.cuda.executors.gpu.messages import Array, DeviceFacts
+from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval
+from coding_framework.cuda.timers.measured import measured_floor_us
+from coding_framework.data.tasks import get_task
+
+H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 232_448, 150 * 10**9)
+
+
+@pytest.fixture(scope="module")
+def ptx() -> str:
+    source = (
+        "struct Pair { int first; double second; };\n"
+        'extern "C" __global__ void mixed(const float* x, float* y, int n, float s, '
+        "Pair p, long long m, bool b) { y[0] = x[0] * s + n + p.first + p.second + m + b; }\n"
+        'extern "C" __global__ void empty() {}\n'
+    )
+    with CUDACompiler() as compiler:
+        compiled = compiler.compile(source)
+    assert compiled.ptx is not None
+    return compiled.ptx
+
+
+def test_parameters_are_read_from_the_ptx_with_their_places(ptx: str) -> None:
+    entries = ptx_entries(ptx)
+    assert entries["mixed"].parameter_offsets == (0, 8, 16, 20, 24, 40, 48)
+    assert entries["mixed"].parameter_bytes == 49
+    assert entries["empty"].parameters == ()
+
+
+def test_a_launch_that_does_not_fit_is_refused_in_the_emulators_words(ptx: str) -> None:
+    launch = ResolvedLaunch("mixed", (1, 1, 1), (2048, 1, 1), 0, (BufferArgument("x"),))
+    with pytest.raises(KernelFault, match="block extent x is 2048; the limit is 1024") as raised:
+        PreparedLaunch(launch, ptx_entries(ptx)["mixed"], None, {"x": 4096})
+    assert raised.value.fault.kind is FaultKind.INVALID_LAUNCH
+
+
+def test_a_pointer_hint_in_the_ptx_does_not_change_the_layout() -> None:
+    text = ".visible .entry k(\n.param .u64 .ptr .global .align 1 k_param_0,\n.param .u32 k_param_1\n)"
+    assert ptx_entries(text)["k"].parameter_offsets == (0, 8)
+
+
+def test_the_interval_holds_the_median_and_is_wider_than_the_noise_of_one_run() -> None:
+    samples = np.random.default_rng(0).normal(50, 1, 50)
+    median, (low, high) = median_interval(list(samples))
+    assert low < median < high
+    assert high - low > 2 * 0.03 * median
+    assert median_interval([5.0] * 20)[0] == 5.0
+
+
+def test_clocks_that_tell_different_stories_disagree() -> None:
+    assert clocks_agree([200.0] * 5, [260.0] * 5)
+    assert not clocks_agree([200.0] * 5, [2000.0] * 5)
+    assert not clocks_agree([400.0] * 5, [200.0] * 5)
+
+
+def test_the_floor_counts_what_must_come_from_memory() -> None:
+    task = get_task("vector_add")
+    n = 100_000_000
+    reads_us = 8 * n / H200.dram_bytes_per_us
+    floor_us = measured_floor_us(task, {"n": n}, H200)
+    assert reads_us < floor_us < 1.5 * reads_us
+    assert measured_floor_us(task, {"n": 1}, H200) > 0
+
+
+def test_peaks_are_those_of_the_data_sheet() -> None:
+    assert H200.dram_bytes_per_us == pytest.approx(4.81e6, rel=0.01)
+    assert H200.operations_per_us("float32") == pytest.approx(67e6, rel=0.02)
+    assert Array("x", "bfloat16", 3).num_bytes == 6
+
+
+def test_the_lease_is_held_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    inside, most = [0], [0]
+
+    def work() -> None:
+        for _ in range(20):
+            with gpu_lease(0):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                time.sleep(0.0005)
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most[0] == 1

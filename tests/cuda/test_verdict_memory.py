@@ -1,0 +1,61 @@
+"""What a pool may answer without judging."""
+
+from __future__ import annotations
+
+import pytest
+
+from coding_framework.cuda.verdict_memory import VerdictMemory, restated
+from coding_framework.records import Candidate, Gate, Verdict
+from tests_support import EvaluationFactory
+
+
+def test_a_text_is_known_for_its_task_alone(evaluations: EvaluationFactory) -> None:
+    memory, passed = VerdictMemory(), evaluations.passed()
+    memory.keep("digest", "", passed)
+    assert memory.by_text(passed.task, "digest") is passed
+    assert memory.by_text("another task", "digest") is None
+    assert memory.by_text(passed.task, "other") is None
+
+
+def test_code_is_known_once_it_has_passed(evaluations: EvaluationFactory) -> None:
+    memory, passed = VerdictMemory(), evaluations.passed()
+    memory.keep("one", "code", passed)
+    memory.keep("two", "", passed)
+    assert memory.by_code("code") is passed
+    assert memory.codes(passed.task) == {"code"}
+    assert memory.codes("another task") == frozenset()
+
+
+def test_a_rejection_is_never_known_by_its_code(evaluations: EvaluationFactory) -> None:
+    memory, failed = VerdictMemory(), evaluations.failed(Verdict.WRONG_RESULT)
+    memory.keep("one", "code", failed)
+    assert memory.by_code("code") is None
+    assert memory.codes(failed.task) == frozenset()
+
+
+def test_the_least_recently_used_go_first(evaluations: EvaluationFactory) -> None:
+    memory, passed = VerdictMemory(limit=2), evaluations.passed()
+    memory.keep("one", "code one", passed)
+    memory.keep("two", "code two", passed)
+    assert memory.by_text(passed.task, "one")
+    assert memory.by_code("code one")
+    memory.keep("three", "code three", passed)
+    assert memory.by_text(passed.task, "two") is None
+    assert memory.by_text(passed.task, "one") is not None
+    assert memory.codes(passed.task) == {"code one", "code three"}
+
+
+def test_a_restated_pass_speaks_of_the_new_candidate(evaluations: EvaluationFactory) -> None:
+    passed, candidate = evaluations.passed(), Candidate(source="another text")
+    compilation = evaluations.compilation()
+    again = restated(passed, candidate, compilation, 0.25)
+    assert (again.candidate, again.compilation, again.source_line) == (candidate, compilation, None)
+    assert again.gate_seconds == {Gate.COMPILE: 0.25}
+    assert (again.verdict, again.timing, again.checks) == (passed.verdict, passed.timing, passed.checks)
+
+
+def test_a_rejection_cannot_be_restated(evaluations: EvaluationFactory) -> None:
+    with pytest.raises(ValueError, match="only a pass"):
+        restated(
+            evaluations.failed(Verdict.WRONG_RESULT), Candidate(source="x"), evaluations.compilation(), 0.1
+        )

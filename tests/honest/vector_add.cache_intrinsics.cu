@@ -1,0 +1,7 @@
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        __stcs(y + i, __ldg(a + i) + __ldcs(b + i));
+    }
+}
