@@ -12,7 +12,11 @@ import pytest
 PROMISED = {
     "coding_framework.cuda.compiler": ("CUDACompiler", "CompilationResult"),
     "coding_framework.cuda.benchmarker": ("CUDABenchmarker", "BenchmarkResult"),
+    "coding_framework.cuda.safety_wrapper": ("SafetyWrapper", "SecurityValidator", "DockerSandbox"),
+    "coding_framework.cuda.analysis.safety": ("CUDASafetyAnalyzer",),
+    "coding_framework.cuda.analysis.pitfalls": ("CUDAPitfallDetector",),
     "coding_framework.cuda.judge": ("judge",),
+    "coding_framework.cuda.pool": ("JudgePool", "open_pool"),
     "coding_framework.training.multi_turn_conversation": (
         "MultiTurnConversationManager",
         "CUDAConversationState",
@@ -22,7 +26,11 @@ PROMISED = {
         "CUDAPerformanceReward",
         "RewardComponents",
     ),
-    "coding_framework.training.verl_integration": ("MultiAgentVERLTrainer",),
+    "coding_framework.training.verl_integration": (
+        "MultiAgentVERLTrainer",
+        "CUDASafetyAnalyzer",
+        "CUDAPitfallDetector",
+    ),
 }
 
 

@@ -10,13 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from pydantic import ValidationError
 
 from coding_framework.cuda import compiler as compiler_module
 from coding_framework.cuda.compiler import CompilationResult, CompilerSettings, CUDACompiler
-from coding_framework.cuda.toolchain import detect, interpret, nvcc, nvrtc
+from coding_framework.cuda.toolchain import compile_job, detect, interpret, nvcc, nvrtc
+from coding_framework.cuda.toolchain.compile_job import CompileAnswer, CompileJob
 from coding_framework.cuda.toolchain.interpret import Backend
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
 from coding_framework.errors import (
@@ -263,11 +265,12 @@ class FakeWorker:
     def __init__(self, *outcomes: Exception | RawCompilation) -> None:
         self.outcomes = list(outcomes)
 
-    def call(self, function: str, request: CompileRequest, *, timeout_s: float) -> RawCompilation:
+    def call(self, function: str, job: CompileJob, *, timeout_s: float) -> CompileAnswer:
         outcome = self.outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
-        return outcome
+        with mock.patch.object(compile_job, "_compile", return_value=outcome):
+            return compile_job.run(job)
 
     def close(self) -> None: ...
 

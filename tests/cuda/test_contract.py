@@ -10,6 +10,7 @@ from coding_framework.cuda.contract import (
     parse_launch_plan,
     resolve_launches,
     resolve_scratch,
+    scratch_limit_bytes,
 )
 from coding_framework.cuda.executors.base import BufferArgument
 from coding_framework.data.tasks import get_task
@@ -140,3 +141,47 @@ def test_a_plan_without_a_value_for_a_shape_names_the_line() -> None:
     plan = parse_launch_plan(source("// launch: grid=(256 / (n - 1)) block=(1)"), TASK)
     with pytest.raises(ContractViolation, match=r"line 1: .* divides by zero"):
         resolve_launches(plan, TASK, {"n": 1})
+
+
+@pytest.mark.parametrize(
+    ("character", "name"),
+    [
+        ("\u202e", "U+202E"),
+        ("\0", "U+0000"),
+        ("\uff08", "U+FF08"),
+        ("\u00a0", "U+00A0"),
+        ("\ud800", "U+D800"),
+    ],
+)
+def test_a_character_that_only_looks_like_another_is_named(character: str, name: str) -> None:
+    error = violation(source("// a comment", f"// launch: grid=(n) {character}block=(1)"))
+    assert name in str(error)
+    assert "plain ASCII" in str(error)
+    assert error.line == 2
+    assert str(error).isascii()
+
+
+def test_a_line_of_the_plan_has_a_longest_length() -> None:
+    fine = "// launch: grid=(1)" + " " * 1900 + "block=(1)"
+    assert parse_launch_plan(source(fine), TASK).launches[0].line == 1
+    assert "at most 2,000" in str(violation(source("// launch: grid=(1)" + " " * 1000_000 + "block=(1)")))
+
+
+def test_the_number_of_scratch_buffers_is_bounded() -> None:
+    lines = [f"// scratch: s{i} float32[1]" for i in range(65)]
+    assert "65 scratch buffers; at most 64" in str(violation(source(*lines)))
+
+
+def test_scratch_memory_grows_with_the_task_up_to_a_gibibyte() -> None:
+    plan = parse_launch_plan(source("// scratch: s float32[17 * n]", "// launch: grid=(1) block=(1)"), TASK)
+    small, large = {"n": 2**20}, {"n": 2**24}
+    assert scratch_limit_bytes(TASK, small) == (64 + 16 * 12) * 2**20
+    assert scratch_limit_bytes(TASK, large) == 2**30
+    assert resolve_scratch(plan, TASK, small) == {"s": ("float32", 17 * 2**20)}
+    with pytest.raises(ContractViolation, match="exceeds 1024 MiB"):
+        resolve_scratch(plan, TASK, large)
+
+
+def test_a_comment_sign_in_a_string_hides_no_kernel() -> None:
+    assert kernel_names('const char* s = "/*"; __global__ void a() {} const char* t = "*/";') == ("a",)
+    assert kernel_names("__global__ void __launch_bounds__(max(32, 64)) a() {}") == ("a",)

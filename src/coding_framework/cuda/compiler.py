@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
@@ -27,11 +26,12 @@ import structlog
 
 from coding_framework.cuda.toolchain import interpret
 from coding_framework.cuda.toolchain.cache import CacheStats, CompilationCache
+from coding_framework.cuda.toolchain.compile_job import CompileAnswer, CompileJob
 from coding_framework.cuda.toolchain.detect import choose_architecture, usable_nvcc
 from coding_framework.cuda.toolchain.flags import check_flags
 from coding_framework.cuda.toolchain.interpret import Backend
 from coding_framework.cuda.toolchain.locate import include_dirs
-from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
+from coding_framework.cuda.toolchain.messages import CompileRequest
 from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_architectures
 from coding_framework.cuda.toolchain.settings import CompilerSettings
 from coding_framework.cuda.toolchain.source_scan import find_source_faults
@@ -40,6 +40,7 @@ from coding_framework.cuda.worker import Worker
 from coding_framework.errors import (
     ConfigError,
     JudgeFault,
+    StorageError,
     ToolchainMissingError,
     WorkerDied,
     WorkerOutOfMemory,
@@ -51,6 +52,8 @@ _log = structlog.get_logger(__name__)
 
 __all__ = ["CUDACompiler", "CompilationResult", "CompiledParcel", "CompilerSettings"]
 
+_Keep = Literal["all", "decided", "nothing"]
+_RUN_JOB = "coding_framework.cuda.toolchain.compile_job:run"
 _FORMAT = "3"
 """Part of every cache key; raised when results would be made differently from the same inputs."""
 
@@ -64,6 +67,15 @@ class CompiledParcel:
     source: str
     result: CompilationResult
     cubin: bytes
+
+
+@dataclass(frozen=True)
+class _Answered:
+    """What one compiler said of a source."""
+
+    result: CompilationResult
+    cubin: bytes = b""
+    is_final: bool = False
 
 
 class CUDACompiler:
@@ -151,50 +163,51 @@ class CUDACompiler:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _compile_and_store(self, key: str, source: str) -> CompilationResult:
-        binary = self._cache.path(key, "cubin")
-        result, raw = self._run(self._first, source, binary)
-        if self._referee is not None and interpret.is_worth_a_second_opinion(result):
-            result, raw = self._second_opinion(self._referee, source, binary, result)
-        if raw is not None:
-            self._cache.put(key, result, source, raw.cubin)
-        return result
-
-    def _second_opinion(
-        self, referee: Backend, source: str, binary: Path, first: CompilationResult
-    ) -> tuple[CompilationResult, RawCompilation | None]:
-        """The referee's result where it accepts, else the first one; not to be cached without its answer."""
+        first = self._run(self._first, key, source, keep="decided" if self._referee else "all")
+        if self._referee is None or not interpret.is_worth_a_second_opinion(first.result):
+            return first.result
         try:
-            second, raw = self._run(referee, source, binary)
+            second = self._run(self._referee, key, source, keep="nothing")
         except JudgeFault as error:  # a broken nvcc must not take NVRTC's answer away
-            _log.warning("referee_failed", compiler=referee.name, tool=referee.tool, reason=str(error))
-            return first, None
-        return (second if second.success else first), raw
+            _log.warning("referee_failed", compiler="nvcc", tool=self._referee.tool, reason=str(error))
+            return first.result
+        last = second if second.result.success else first
+        if second.is_final:
+            self._cache.put(key, last.result, source, last.cubin)
+        return last.result
 
-    def _run(
-        self, backend: Backend, source: str, binary: Path
-    ) -> tuple[CompilationResult, RawCompilation | None]:
-        """The result, and the raw answer where it may be cached: a hang or a crash may not happen again."""
+    def _run(self, backend: Backend, key: str, source: str, *, keep: _Keep) -> _Answered:
+        """One compiler's answer; a hang or a crash may not happen again, so it is not final."""
         started = time.monotonic()
         try:
-            raw = self._ask_twice(backend, source)
+            answer = self._ask_twice(self._job(backend, key, source, keep))
         except WorkerTimeout:
-            return interpret.timed_out(backend, self.settings.timeout_s), None
+            return _Answered(interpret.timed_out(backend, self.settings.timeout_s))
         except WorkerOutOfMemory:
-            return interpret.out_of_memory(backend, time.monotonic() - started), None
+            return _Answered(interpret.out_of_memory(backend, time.monotonic() - started))
         except WorkerDied as error:
-            return interpret.crashed(backend, error, time.monotonic() - started), None
-        return interpret.understand(backend, raw, source, binary, time.monotonic() - started), raw
+            return _Answered(interpret.crashed(backend, error, time.monotonic() - started))
+        if answer.storage_error:
+            raise StorageError(answer.storage_error)
+        if answer.stats is not None:
+            self._cache.add(answer.stats)
+        return _Answered(answer.result, answer.cubin, is_final=True)
 
-    def _ask_twice(self, backend: Backend, source: str) -> RawCompilation:
+    def _ask_twice(self, job: CompileJob) -> CompileAnswer:
         """A death may have come from outside; if a fresh worker dies as well, the source did it."""
         try:
-            return self._ask(backend, source)
+            return self._ask(job)
         except (WorkerTimeout, WorkerOutOfMemory):
             raise
         except WorkerDied:
-            return self._ask(backend, source)
+            return self._ask(job)
 
-    def _ask(self, backend: Backend, source: str) -> RawCompilation:
+    def _ask(self, job: CompileJob) -> CompileAnswer:
+        with self._borrowed_worker() as worker:
+            answer: CompileAnswer = worker.call(_RUN_JOB, job, timeout_s=self.settings.timeout_s)
+        return answer
+
+    def _job(self, backend: Backend, key: str, source: str, keep: _Keep) -> CompileJob:
         request = CompileRequest(
             source=source,
             architecture=self._architecture,
@@ -202,9 +215,14 @@ class CUDACompiler:
             include_dirs=tuple(str(folder) for folder in include_dirs()),
             tool=backend.tool,
         )
-        with self._borrowed_worker() as worker:
-            raw: RawCompilation = worker.call(backend.function, request, timeout_s=self.settings.timeout_s)
-        return raw
+        return CompileJob(
+            backend=backend,
+            request=request,
+            key=key,
+            cache_dir=self.settings.cache_dir,
+            cache_limit_bytes=self.settings.cache_limit_bytes,
+            keep=keep,
+        )
 
     @contextmanager
     def _borrowed_worker(self) -> Iterator[Worker]:

@@ -22,10 +22,11 @@ from typing import NoReturn
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.cuda.analysis.security import SecurityValidator
+from coding_framework.cuda.analysis.signature import kernel_signatures
 from coding_framework.cuda.backend import open_backend
 from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
-from coding_framework.cuda.contract import ContractViolation, parse_launch_plan
+from coding_framework.cuda.contract import ContractViolation, buffer_names, parse_launch_plan
 from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.rejection import Progress, Rejected
@@ -193,9 +194,25 @@ def _check_size(candidate: Candidate) -> None:
 
 def _read_plan(task: Task, candidate: Candidate) -> LaunchPlan:
     try:
-        return parse_launch_plan(candidate.source, task)
+        plan = parse_launch_plan(candidate.source, task)
+        _require_buffers_for_pointers(plan, task, candidate.source)
     except ContractViolation as violation:
         raise Rejected(Verdict.BAD_LAUNCH_PLAN, str(violation), violation.line) from None
+    return plan
+
+
+def _require_buffers_for_pointers(plan: LaunchPlan, task: Task, source: str) -> None:
+    """A number as a pointer is an address of the candidate's choice: nothing honest needs one."""
+    signatures = {signature.name: signature.parameters for signature in kernel_signatures(source)}
+    buffers = buffer_names(plan, task)
+    for launch in plan.launches:
+        for parameter, argument in zip(signatures.get(launch.kernel, ()), launch.arguments, strict=False):
+            if parameter.is_pointer and argument.text not in buffers:
+                raise ContractViolation(
+                    f"line {launch.line}: `{launch.kernel}` takes a pointer `{parameter.name}` but gets "
+                    f"`{argument.text}`; name a buffer: {', '.join(sorted(buffers))}",
+                    launch.line,
+                )
 
 
 def _reject_uncompiled(compilation: CompilationResult) -> NoReturn:

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
+from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
@@ -22,7 +24,7 @@ from coding_framework.training.reward_functions.cuda_performance_reward import C
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
-__all__ = ["MultiAgentVERLTrainer", "RLResult"]
+__all__ = ["CUDAPitfallDetector", "CUDASafetyAnalyzer", "MultiAgentVERLTrainer", "RLResult"]
 
 
 class MultiAgentVERLTrainer:

@@ -18,6 +18,8 @@ APPROXIMATE = 2.0
 both_types = pytest.mark.parametrize("dtype", TYPES)
 Reference = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
+POISON = 0x7FC0DEAD
+
 
 def apply(expression: str, dtype: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     name, header = TYPES[dtype]
@@ -27,7 +29,11 @@ def apply(expression: str, dtype: str, a: np.ndarray, b: np.ndarray) -> np.ndarr
         "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
         f"  if (i < n) {{ T a = x[i], b = y[i]; {expression} }}\n}}\n"
     )
-    buffers = {"x": encode_elements(a, dtype), "y": encode_elements(b, dtype), "o": poison(dtype, a.size, 0x7FC0DEAD)}
+    buffers = {
+        "x": encode_elements(a, dtype),
+        "y": encode_elements(b, dtype),
+        "o": poison(dtype, a.size, POISON),
+    }
     out = run_ok(source, launch("k", -(-a.size // 64), 64, "x", "y", "o", a.size), buffers=buffers)
     return decode_elements(out["o"], dtype)
 
@@ -87,7 +93,7 @@ extern "C" __global__ void k(const double* x, __nv_bfloat16* o) {
   o[threadIdx.x] = __double2bfloat16(x[threadIdx.x]);
 }"""
     x = np.array([1 + 2.0**-8 + 2.0**-30, 1 + 2.0**-8, 1 + 3 * 2.0**-8 - 2.0**-30, -1e300])
-    out = run_ok(source, launch("k", 1, 4, "x", "o"), buffers={"x": x, "o": poison("bfloat16", 4, 0x7FC0DEAD)})
+    out = run_ok(source, launch("k", 1, 4, "x", "o"), buffers={"x": x, "o": poison("bfloat16", 4, POISON)})
     assert out["o"].tolist() == [0x3F81, 0x3F80, 0x3F81, 0xFF80]
 
 

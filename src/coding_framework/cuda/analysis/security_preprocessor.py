@@ -31,6 +31,11 @@ _ODDITIES: dict[str, tuple[Severity, str, str]] = {
     "escaped-name": ("critical", "a backslash in code spells a name with escapes", "Spell names out."),
     "split-name": ("warning", "a line continuation splits a word", "Keep every word on one line."),
     "raw-string": ("critical", "a raw string holds a line continuation, which hides where it ends", _PLAIN),
+    "blank-continuation": (
+        "critical",
+        "a backslash and a blank end a line, which one compiler joins with the next and another does not",
+        "Remove the blanks behind the backslash.",
+    ),
     "invisible-character": ("warning", "an invisible character stands in the code", "Remove it."),
     "no-text": ("critical", "the source contains characters that are no text", "Hand in plain text."),
     "macro-expansion": ("critical", "its macros grow without end", "Use functions or templates."),

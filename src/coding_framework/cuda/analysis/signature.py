@@ -1,15 +1,14 @@
 """Parameters of the kernels in a source, read from the syntax tree.
 
-Used to benchmark a kernel without a task. It does not resolve typedefs, macros or templates.
+Used to benchmark a kernel without a task, and to refuse numbers where pointers are wanted. It does not
+resolve typedefs, macros or templates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from tree_sitter import Node
 
-import tree_sitter_cuda
-from tree_sitter import Language, Node, Parser
-
+from coding_framework.cuda.analysis.syntax import parse, walk
 from coding_framework.records import Record
 
 
@@ -37,9 +36,8 @@ class KernelSignature(Record):
 
 def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
     """Every `__global__` function of the source, in order."""
-    tree = Parser(Language(tree_sitter_cuda.language())).parse(source.encode())
     found = []
-    for node in _walk(tree.root_node):
+    for node in walk(parse(source)):
         if node.type == "function_declarator" and "__global__" in _prefix(node):
             name = node.child_by_field_name("declarator")
             parameters = node.child_by_field_name("parameters")
@@ -51,12 +49,6 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
                     )
                 )
     return tuple(found)
-
-
-def _walk(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _walk(child)
 
 
 def _prefix(declarator: Node) -> str:
@@ -71,7 +63,7 @@ def _parameter(node: Node) -> Parameter:
     declarator = node.child_by_field_name("declarator")
     type_node = node.child_by_field_name("type")
     words = _text(node)
-    names = [n for n in _walk(declarator) if n.type == "identifier"] if declarator is not None else []
+    names = [n for n in walk(declarator) if n.type == "identifier"] if declarator is not None else []
     return Parameter(
         name=_text(names[-1]) if names else "",
         type=_text(type_node) if type_node is not None else words,

@@ -27,11 +27,12 @@ class Oddity(NamedTuple):
     line: int
 
 
-_RAW = r'\b(?:u8|[uUL])?R"(?P<mark>[^\s()\\"]{0,16})\(.*?\)(?P=mark)"'
-_SPLICE = re.compile(rf"(?P<raw>{_RAW})|(?P<splice>\\[ \t\f\v]*\r?\n)|\n", re.DOTALL)
+_RAW = r'\b(?:u8|[uUL])?R"(?P<mark>[^\s()\\"]{0,16})\(.*?(?:\)(?P=mark)"|\Z)'
+"""One that never closes runs to the end: a search that fails there would be repeated from every mark."""
+_SPLICE = re.compile(rf"(?P<raw>{_RAW})|(?P<splice>\\\r?\n)|(?P<blank>\\[ \t\f\v]++(?=\r?\n))|\n", re.DOTALL)
 _TOKEN = re.compile(
     rf"""
-      (?P<text>    {_RAW} | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' )
+      (?P<text>    {_RAW} | "(?:\\.|[^"\\\n])*+"? | '(?:\\.|[^'\\\n])*+'? )
     | (?P<comment> //[^\n]* | /\*.*?(?:\*/|\Z) )
     | (?P<number>  \.?\d(?:[eEpP][+-]|'?[\w.])* )
     | (?P<name>    [^\W\d]\w* )
@@ -88,6 +89,10 @@ def _join_lines(source: str, oddities: list[Oddity]) -> str:
             before, after = source[match.start() - 1 : match.start()], source[last : last + 1]
             if _is_word(before) and (_is_word(after) or after == '"'):
                 oddities.append(Oddity("split-name", line))
+        elif match["blank"]:  # GCC joins such lines, NVRTC does not: each can hide code from the other
+            pieces.append(match[0])
+            if len(oddities) < MAX_TRIGRAPHS:
+                oddities.append(Oddity("blank-continuation", line))
         elif match["raw"]:
             pieces.append(match[0])
             if "\\\n" in match[0] or "\\\r\n" in match[0]:

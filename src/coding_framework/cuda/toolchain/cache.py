@@ -46,6 +46,11 @@ class CacheStats(Record):
     shared: int = Field(default=0, ge=0)
     """Entries whose binary another source had left: the same code under other names or comments."""
 
+    def since(self, earlier: CacheStats) -> CacheStats:
+        """What was added after `earlier`."""
+        before = earlier.model_dump()
+        return CacheStats(**{name: value - before[name] for name, value in self.model_dump().items()})
+
 
 class CompilationCache:
     """A folder of compilations. Safe under threads, processes and `kill -9`."""
@@ -85,6 +90,10 @@ class CompilationCache:
             return None
         binary = self.path(key, "cubin") if stored.success else None
         return stored.model_copy(update={"from_cache": True, "binary_path": binary})
+
+    def add(self, stats: CacheStats) -> None:
+        """Count what another process did to this folder on our behalf."""
+        self._count(**stats.model_dump())
 
     def put(self, key: str, result: CompilationResult, source: str, cubin: bytes) -> None:
         """Store a result whose `binary_path` is this key's; raises `StorageError`."""

@@ -149,7 +149,7 @@ def _gpu(api: Any, index: int) -> Gpu:
     minor_name = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
     _, major = api.cuDeviceGetAttribute(major_name, device)
     _, minor = api.cuDeviceGetAttribute(minor_name, device)
-    return Gpu(name=name.rstrip(b"\0").decode(), architecture=f"sm_{major}{minor}")
+    return Gpu(name=name.split(b"\0")[0].decode(), architecture=f"sm_{major}{minor}")
 
 
 def _loaded_library(stem: str) -> Path | None:

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import pytest
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.gpu.ipc import handle_bytes, set_handle_bytes
 from coding_framework.cuda.executors.host.arguments import NoForward, forward_parameters, plan_arguments
 from coding_framework.cuda.executors.host.channel import Channel, ChildEnded, ChildNonsense, ChildSilent
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
 from coding_framework.cuda.executors.host.coverage import is_own, own_share
-from coding_framework.cuda.executors.gpu.ipc import handle_bytes, set_handle_bytes
 from coding_framework.cuda.executors.host.exchange.layout import (
     ALIGNMENT,
     ArenaLayout,

@@ -78,7 +78,7 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
 
 def device_facts(device: Any) -> DeviceFacts:
     return DeviceFacts(
-        name=call(driver.cuDeviceGetName(128, device)).rstrip(b"\0").decode(),
+        name=call(driver.cuDeviceGetName(128, device)).split(b"\0")[0].decode(),
         uuid=bytes(call(driver.cuDeviceGetUuid(device)).bytes).hex(),
         num_sms=attribute(device, "MULTIPROCESSOR_COUNT"),
         clock_khz=attribute(device, "CLOCK_RATE"),
