@@ -158,7 +158,7 @@ def test_a_piece_repeated_without_end_is_read_in_half_a_second(name: str, around
 
 @pytest.mark.parametrize("name", TREE_READERS)
 @pytest.mark.parametrize(
-    "piece", ["/* ", 'R"(', '"\\"', "\\ \n", "(", "*/#", "__global__ void k(", "a<", "\ud800"]
+    "piece", ["/* ", 'R"(', '"\\"', "\\ \n", "\n", "(", "*/#", "__global__ void k(", "a<", "\ud800"]
 )
 def test_what_reads_the_syntax_tree_ends_on_repeated_pieces_too(name: str, piece: str) -> None:
     assert cpu_seconds(TREE_READERS[name], repeated(piece)) < MAX_TREE_CPU_S
@@ -221,3 +221,11 @@ def test_only_plain_digits_and_letters_are_read() -> None:
     for text in ("\u0661\u0662", "n\u0301", "\uff4e", "n\u00a0", "\u0456", "n\0"):
         with pytest.raises(ExpressionError, match="unexpected character"):
             parse_expression(text)
+
+
+def test_code_behind_a_comment_that_only_one_compiler_continues_is_seen() -> None:
+    source = '__global__ void k() {\n// note \\ \nasm("exit;");\n}'
+    rules = {finding.rule for finding in SecurityValidator().validate(source).critical}
+    assert "blank-continuation" in rules
+    joined = SecurityValidator().validate(source.replace("\\ \n", "\\\n"))
+    assert "blank-continuation" not in {finding.rule for finding in joined.findings}

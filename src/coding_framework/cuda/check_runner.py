@@ -181,4 +181,5 @@ class CheckRunner:
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )
         except ContractViolation as violation:
-            raise Rejected(Verdict.BAD_LAUNCH_PLAN, str(violation), violation.line) from None
+            words = without_sizes(str(violation)) if check.hidden else str(violation)
+            raise Rejected(Verdict.BAD_LAUNCH_PLAN, words, violation.line) from None

@@ -68,8 +68,8 @@ def mixed_kinds(task: Task, spec: TensorSpec) -> tuple[Distribution, ...]:
     rows: a kernel that looks for them would be timed on its shortcut.
     """
     left_out = ("integers", "constant_rows")
-    kinds = (input_distribution(task, spec, kind) for kind in task.distributions if kind not in left_out)
-    return tuple(dict.fromkeys(kinds)) or ("normal",)
+    kinds = [kind for kind in task.distributions if kind not in left_out] or task.distributions
+    return tuple(dict.fromkeys(input_distribution(task, spec, kind) for kind in kinds))
 
 
 def _for_parameters(distribution: Distribution) -> Distribution:

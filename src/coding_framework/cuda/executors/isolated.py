@@ -26,6 +26,7 @@ from coding_framework.errors import (
 
 _log = structlog.get_logger(__name__)
 
+_MAX_REASON_CHARS = 300
 _EXECUTE = "coding_framework.cuda.executors.emulator:execute"
 
 
@@ -103,5 +104,7 @@ def _failed(kind: FaultKind, message: str) -> ExecutionOutcome:
 
 
 def _warn(error: JudgeFault) -> None:
-    lines = str(error).strip().splitlines()
-    _log.warning("emulator_failed", kind=type(error).__name__, reason=lines[-1] if lines else "")
+    """The last line of a traceback that is not indented says what was raised."""
+    lines = [line for line in str(error).splitlines() if line and not line[0].isspace()]
+    reason = lines[-1][:_MAX_REASON_CHARS] if lines else ""
+    _log.warning("emulator_failed", kind=type(error).__name__, reason=reason)

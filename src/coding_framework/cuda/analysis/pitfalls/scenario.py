@@ -33,7 +33,7 @@ _FITTING = {
 }
 """For plans whose block grows with a dimension."""
 MAX_THREADS = 1024
-_LAUNCH = re.compile(r"^\s*//+\s*launch\s*:\s*(\w+)?[^\n]*?$", re.MULTILINE)
+_LAUNCH = re.compile(r"^[ \t]*+//++[ \t]*+launch[ \t]*+:[ \t]*+(\w++)?[^\n]*+$", re.MULTILINE)
 _EXTENTS = {field: re.compile(rf"\b{field}\s*=\s*(?:dim3\s*)?") for field in ("grid", "block", "args")}
 
 Triple = tuple[int, int, int]
