@@ -27,7 +27,8 @@ from coding_framework.records.expression import parse_expression
 
 TASK = get_task("vector_add")
 KERNEL = 'extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {}\n'
-MAX_CPU_S = 0.5
+MAX_CPU_S = 3.0
+"""Linear readers take a tenth of this, four times as much under coverage; quadratic ones 15 s and more."""
 MAX_TREE_CPU_S = 2.0
 """Readers of the syntax tree: the parser alone may take a quarter of a second, twice."""
 LONG_MESSAGE = 12_000
@@ -147,7 +148,7 @@ def cpu_seconds(reader: Callable[[str], object], text: str) -> float:
 @pytest.mark.parametrize(
     "around", [("", ""), (KERNEL, ""), ("// launch: ", "\n" + KERNEL), ("#", "\n" + KERNEL)]
 )
-def test_a_piece_repeated_without_end_is_read_in_half_a_second(name: str, around: tuple[str, str]) -> None:
+def test_a_piece_repeated_without_end_is_read_in_linear_time(name: str, around: tuple[str, str]) -> None:
     slow = {}
     for piece in PIECES:
         seconds = cpu_seconds(SCANNERS[name], around[0] + repeated(piece) + around[1])
