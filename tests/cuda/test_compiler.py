@@ -21,6 +21,7 @@ from coding_framework.cuda.toolchain import compile_job, detect, interpret, nvcc
 from coding_framework.cuda.toolchain.compile_job import CompileAnswer, CompileJob
 from coding_framework.cuda.toolchain.interpret import Backend
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
+from coding_framework.cuda.worker import Worker
 from coding_framework.errors import (
     ConfigError,
     JudgeFault,
@@ -259,10 +260,11 @@ def test_a_worker_killed_from_outside_costs_nothing(compiler: CUDACompiler) -> N
     assert compiler.compile(VECTOR_ADD.replace("x[i] +", "2 * x[i] +")).success
 
 
-class FakeWorker:
+class FakeWorker(Worker):
     """Answers each call with the next of a list of outcomes."""
 
     def __init__(self, *outcomes: Exception | RawCompilation) -> None:
+        super().__init__(memory_limit_bytes=None)
         self.outcomes = list(outcomes)
 
     def call(self, function: str, job: CompileJob, *, timeout_s: float) -> CompileAnswer:

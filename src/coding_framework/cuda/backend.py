@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -59,20 +58,20 @@ def open_backend(config: JudgeConfig, compiler: CUDACompiler, device: DeviceMode
 
 
 def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
-    from coding_framework.cuda.executors.gpu.executor import GpuExecutor
+    from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
     from coding_framework.cuda.timers.measured import MeasuredTimer
 
     _require_fitting_architecture(config, compiler)
     cubin = compile_harness(compiler)
     executor = GpuExecutor(device_index=config.gpu_index, harness_cubin=cubin)
-    verifier = _SharedVerifier(config.gpu_index)
+    verifier = GpuVerifier(config.gpu_index)
     runner = CheckRunner(config, executor, run_timeout_s=config.gpu_run_timeout_s)
 
     def close() -> None:
         executor.close()
-        verifier.release()
+        verifier.close()
 
-    timer = MeasuredTimer(config, executor, verifier.verifier, compiler, cubin)
+    timer = MeasuredTimer(config, executor, verifier, compiler, cubin)
     return Backend(executor, runner, timer, close)
 
 
@@ -91,34 +90,3 @@ def _require_fitting_architecture(config: JudgeConfig, compiler: CUDACompiler) -
             f"judge.architecture is {compiler.architecture} but GPU {config.gpu_index} ({gpu.name}) is "
             f"{gpu.architecture}: set it to `auto`"
         )
-
-
-class _SharedVerifier:
-    """One verifier process for all judges of this process on a device; the last one ends it."""
-
-    _lock = threading.Lock()
-    _users: dict[int, int] = {}  # noqa: RUF012 - shared on purpose
-    _verifiers: dict[int, object] = {}  # noqa: RUF012
-
-    def __init__(self, device_index: int) -> None:
-        from coding_framework.cuda.executors.gpu.executor import GpuVerifier
-
-        self._index = device_index
-        self._released = False
-        with self._lock:
-            self._users[device_index] = self._users.get(device_index, 0) + 1
-            found = self._verifiers.setdefault(device_index, GpuVerifier(device_index))
-        assert isinstance(found, GpuVerifier)
-        self.verifier = found
-
-    def release(self) -> None:
-        with self._lock:
-            if self._released:
-                return
-            self._released = True
-            self._users[self._index] -= 1
-            is_last = self._users[self._index] == 0
-            if is_last:
-                del self._verifiers[self._index]
-        if is_last:
-            self.verifier.close()

@@ -180,7 +180,7 @@ class CUDACompiler:
         """One compiler's answer; a hang or a crash may not happen again, so it is not final."""
         started = time.monotonic()
         try:
-            answer = self._ask_twice(self._job(backend, key, source, keep))
+            answer = self._ask(self._job(backend, key, source, keep))
         except WorkerTimeout:
             return _Answered(interpret.timed_out(backend, self.settings.timeout_s))
         except WorkerOutOfMemory:
@@ -193,18 +193,9 @@ class CUDACompiler:
             self._cache.add(answer.stats)
         return _Answered(answer.result, answer.cubin, is_final=True)
 
-    def _ask_twice(self, job: CompileJob) -> CompileAnswer:
-        """A death may have come from outside; if a fresh worker dies as well, the source did it."""
-        try:
-            return self._ask(job)
-        except (WorkerTimeout, WorkerOutOfMemory):
-            raise
-        except WorkerDied:
-            return self._ask(job)
-
     def _ask(self, job: CompileJob) -> CompileAnswer:
         with self._borrowed_worker() as worker:
-            answer: CompileAnswer = worker.call(_RUN_JOB, job, timeout_s=self.settings.timeout_s)
+            answer: CompileAnswer = worker.insist(_RUN_JOB, job, timeout_s=self.settings.timeout_s)
         return answer
 
     def _job(self, backend: Backend, key: str, source: str, keep: _Keep) -> CompileJob:

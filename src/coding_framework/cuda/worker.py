@@ -58,6 +58,19 @@ class Worker:
                 raise
             return self._open_answer(kind, value, function)
 
+    def insist(self, function: str, *args: object, timeout_s: float) -> Any:
+        """Like `call`, but a first death may have come from outside: a fresh process is asked once more.
+
+        A second one is what was asked, and is raised; so are at once the limits, and a process that does
+        not start.
+        """
+        try:
+            return self.call(function, *args, timeout_s=timeout_s)
+        except (WorkerNotStarted, WorkerOutOfMemory):
+            raise
+        except WorkerDied:
+            return self.call(function, *args, timeout_s=timeout_s)
+
     def close(self) -> None:
         """End the process; a later call would start a new one."""
         with self._lock:

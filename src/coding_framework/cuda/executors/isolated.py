@@ -40,7 +40,7 @@ class EmulatorExecutor:
     def run(self, request: ExecutionRequest, *, timeout_s: float) -> ExecutionOutcome:
         """One run; a kernel that does not end in time, or takes the emulator down, is at fault."""
         try:
-            return self._ask_twice(request, timeout_s)
+            outcome: ExecutionOutcome = self._worker.insist(_EXECUTE, request, timeout_s=timeout_s)
         except WorkerTimeout:
             return _failed(
                 FaultKind.TIMEOUT,
@@ -66,6 +66,7 @@ class EmulatorExecutor:
                 "the emulator cannot run this kernel's PTX: it does something that is not supported; "
                 "inline assembly is the usual cause",
             )
+        return outcome
 
     def run_many(
         self, requests: Iterable[ExecutionRequest], *, timeout_s: float
@@ -84,19 +85,6 @@ class EmulatorExecutor:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
-
-    def _ask_twice(self, request: ExecutionRequest, timeout_s: float) -> ExecutionOutcome:
-        """A death may have come from outside; if a fresh worker dies as well, the kernel did it."""
-        try:
-            return self._ask(request, timeout_s)
-        except (WorkerNotStarted, WorkerOutOfMemory):
-            raise
-        except WorkerDied:
-            return self._ask(request, timeout_s)
-
-    def _ask(self, request: ExecutionRequest, timeout_s: float) -> ExecutionOutcome:
-        outcome: ExecutionOutcome = self._worker.call(_EXECUTE, request, timeout_s=timeout_s)
-        return outcome
 
 
 def _failed(kind: FaultKind, message: str) -> ExecutionOutcome:

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import shutil
 
-from coding_framework.cuda.sandbox.base import SandboxLimits, SandboxRequest, SandboxResult
+from coding_framework.cuda.sandbox.base import SandboxLimits, SandboxRequest
 from coding_framework.cuda.sandbox.held import HeldProcess
+from coding_framework.cuda.sandbox.held_sandbox import HeldSandbox
 from coding_framework.cuda.sandbox.supervisor import seccomp
 from coding_framework.cuda.sandbox.supervisor.filesystem import MASKED, kernel_entries
 from coding_framework.cuda.sandbox.supervisor.plan import WORK_FOLDER, Mount, Plan
@@ -33,26 +34,10 @@ from coding_framework.errors import FrameworkError, NotAvailableError
 _PROBE = SandboxRequest(command=("/bin/true",), limits=SandboxLimits(wall_s=10))
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(HeldSandbox):
     """Holds programs in with bwrap; implements `Sandbox`."""
 
     name = "bubblewrap"
-
-    def __init__(self) -> None:
-        self._problem: str | None = None
-        self._tried = False
-
-    def why_unavailable(self) -> str | None:
-        if not self._tried:
-            self._problem = self._try()
-            self._tried = True
-        return self._problem
-
-    def run(self, request: SandboxRequest, stdin: bytes = b"") -> SandboxResult:
-        return HeldProcess(self._plan(request), request.files, request.limits.output_bytes, stdin).wait()
-
-    def start(self, request: SandboxRequest) -> HeldProcess:
-        return HeldProcess(self._plan(request), request.files, request.limits.output_bytes)
 
     def _try(self) -> str | None:
         if shutil.which("bwrap") is None:

@@ -21,8 +21,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from coding_framework.cuda.sandbox.base import SandboxRequest, SandboxResult
-from coding_framework.cuda.sandbox.held import HeldProcess
+from coding_framework.cuda.sandbox.base import SandboxRequest
+from coding_framework.cuda.sandbox.held_sandbox import HeldSandbox
 from coding_framework.cuda.sandbox.supervisor.limits import OPEN_FILES
 from coding_framework.cuda.sandbox.supervisor.plan import WORK_FOLDER, Plan
 from coding_framework.cuda.sandbox.view import (
@@ -42,27 +42,13 @@ _ENGINE_PATIENCE_S = 15
 _COPY_AND_RUN = f'cp -R {INPUT_FOLDER}/. . && exec "$@"'
 
 
-class DockerSandbox:
+class DockerSandbox(HeldSandbox):
     """Holds programs in with containers; implements `Sandbox`."""
 
     name = "docker"
 
     def __init__(self, image: str = DEFAULT_IMAGE) -> None:
         self._image = image
-        self._problem: str | None = None
-        self._tried = False
-
-    def why_unavailable(self) -> str | None:
-        if not self._tried:
-            self._problem = self._try()
-            self._tried = True
-        return self._problem
-
-    def run(self, request: SandboxRequest, stdin: bytes = b"") -> SandboxResult:
-        return HeldProcess(self._plan(request), request.files, request.limits.output_bytes, stdin).wait()
-
-    def start(self, request: SandboxRequest) -> HeldProcess:
-        return HeldProcess(self._plan(request), request.files, request.limits.output_bytes)
 
     def _try(self) -> str | None:
         if shutil.which("docker") is None:

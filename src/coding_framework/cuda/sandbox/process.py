@@ -43,8 +43,9 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-from coding_framework.cuda.sandbox.base import SandboxLimits, SandboxRequest, SandboxResult
+from coding_framework.cuda.sandbox.base import SandboxLimits, SandboxRequest
 from coding_framework.cuda.sandbox.held import HeldProcess
+from coding_framework.cuda.sandbox.held_sandbox import HeldSandbox
 from coding_framework.cuda.sandbox.supervisor import landlock, seccomp, syscalls
 from coding_framework.cuda.sandbox.supervisor.plan import Plan
 from coding_framework.cuda.sandbox.view import environment_for, mounts_for, plain_limits, unique_name
@@ -55,7 +56,7 @@ _ORDER: tuple[Isolation, ...] = ("user", "root", "none")
 _PROBE = SandboxRequest(command=("/bin/true",), limits=SandboxLimits(wall_s=10))
 
 
-class ProcessSandbox:
+class ProcessSandbox(HeldSandbox):
     """Holds programs in with the kernel's own means; implements `Sandbox`."""
 
     name = "process"
@@ -64,7 +65,6 @@ class ProcessSandbox:
         """`isolation` asks for one kind; by default the strongest that works here."""
         self._asked = isolation
         self._isolation: Isolation | None = None
-        self._problems: list[str] = []
 
     @property
     def isolation(self) -> Isolation:
@@ -74,40 +74,32 @@ class ProcessSandbox:
             raise NotAvailableError(f"the process sandbox cannot work here: {problem}")
         return self._isolation
 
-    def why_unavailable(self) -> str | None:
-        if self._isolation is None and not self._problems:
-            self._find_isolation()
-        return None if self._isolation else "; ".join(self._problems)
-
-    def run(self, request: SandboxRequest, stdin: bytes = b"") -> SandboxResult:
-        plan = self._plan(request, self.isolation)
-        return HeldProcess(plan, request.files, request.limits.output_bytes, stdin).wait()
-
-    def start(self, request: SandboxRequest) -> HeldProcess:
-        plan = self._plan(request, self.isolation)
-        return HeldProcess(plan, request.files, request.limits.output_bytes)
-
-    def _find_isolation(self) -> None:
+    def _try(self) -> str | None:
+        """Why no kind of wall works here; the strongest that does is remembered."""
         if not seccomp.supported():
-            self._problems = ["its seccomp filter is written for x86-64 Linux only"]
-            return
+            return "its seccomp filter is written for x86-64 Linux only"
+        problems = []
         for isolation in _ORDER if self._asked is None else (self._asked,):
-            problem = self._try(isolation)
+            problem = self._try_isolation(isolation)
             if problem is None:
                 self._isolation = isolation
-                return
-            self._problems.append(f"{isolation}: {problem}")
+                return None
+            problems.append(f"{isolation}: {problem}")
+        return "; ".join(problems)
 
-    def _try(self, isolation: Isolation) -> str | None:
+    def _try_isolation(self, isolation: Isolation) -> str | None:
         if isolation == "none" and (version := syscalls.landlock_version()) < landlock.MINIMUM_VERSION:
             return f"needs Landlock {landlock.MINIMUM_VERSION} (Linux 6.2), this kernel has {version}"
         try:
-            result = HeldProcess(self._plan(_PROBE, isolation), {}, 4096, b"").wait()
+            result = HeldProcess(self._plan_with(_PROBE, isolation), {}, 4096, b"").wait()
         except FrameworkError as error:
             return str(error)
         return None if result.exit_code == 0 else f"a first program ended with {result.model_dump()}"
 
-    def _plan(self, request: SandboxRequest, isolation: Isolation) -> Plan:
+    def _plan(self, request: SandboxRequest) -> Plan:
+        return self._plan_with(request, self.isolation)
+
+    def _plan_with(self, request: SandboxRequest, isolation: Isolation) -> Plan:
         name = unique_name()
         return Plan(
             mode="process",

@@ -29,7 +29,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     VerifyRequest,
 )
 from coding_framework.cuda.worker import Worker
-from coding_framework.errors import WorkerDied, WorkerTimeout
+from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
 
 _RUNNER = "coding_framework.cuda.executors.gpu.runner"
 _MEASURE = "coding_framework.cuda.executors.gpu.measurement:measure"
@@ -73,7 +73,9 @@ class GpuExecutor:
         arguments = (tuple(requests), self._device_index, self._harness_cubin)
         with gpu_lease(self._device_index, shared=True):
             try:
-                answer = self._worker.call(f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s)
+                answer = self._worker.insist(f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s)
+            except WorkerNotStarted:
+                raise
             except (WorkerTimeout, WorkerDied) as error:
                 self._lose()
                 answer = RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
@@ -84,13 +86,17 @@ class GpuExecutor:
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
         """The timed calls. The caller holds the lease alone."""
         try:
-            outcome: MeasureOutcome = self._worker.call(_MEASURE, request, timeout_s=timeout_s)
+            outcome: MeasureOutcome = self._worker.insist(_MEASURE, request, timeout_s=timeout_s)
+        except WorkerNotStarted:
+            raise
         except (WorkerTimeout, WorkerDied) as error:
             self._lose()
             return MeasureOutcome(_lost(error, timeout_s))
         if outcome.is_poisoned:
             self._replace()
         elif outcome.arena:
+            if outcome.arena != self._arena:  # a fresh process has an arena of its own
+                self._drop_arena()
             self._arena, self._arena_capacity = outcome.arena, outcome.arena_capacity
         return outcome
 
@@ -143,12 +149,12 @@ def _lost(error: Exception, timeout_s: float) -> ExecutionFault:
             FaultKind.TIMEOUT,
             f"the kernel did not finish within {timeout_s:g} s; look for a loop that never ends",
         )
-    return ExecutionFault(FaultKind.CRASHED, f"the kernel ended its process: {error}")
+    return ExecutionFault(FaultKind.CRASHED, f"the kernel ended its process, twice: {error}")
 
 
 @dataclass
 class GpuVerifier:
-    """The process that knows the answers; shared by all lanes of a device, under the lease."""
+    """The process that knows the answers; used under the lease."""
 
     device_index: int
     _worker: Worker = field(init=False)

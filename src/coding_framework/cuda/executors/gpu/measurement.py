@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ class _Bench:
     events: list[list[Any]] = field(default_factory=list)
     wall_us: list[float] = field(default_factory=list)
 
-    @property
+    @cached_property
     def asks_for_residency(self) -> bool:
         """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
         return bool(_RESIDENCY.search(self.request.candidate.ptx))

@@ -9,9 +9,9 @@ from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.clocks import Block, HeldTime, hold_against_wall
 from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
 from coding_framework.cuda.rejection import Rejected
+from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.records import Verdict
 
-FLOOR_SLACK = 0.9
 """A time below this share of the speed-of-light floor is impossible."""
 
 
@@ -73,11 +73,7 @@ def floor(bench: TaskBench, median_us: float) -> tuple[float | None, float | Non
     moved = bench.task.bytes_moved or bench.base.layout.call.compulsory_bytes
     floor_us = moved / peak * 1e6
     if median_us < FLOOR_SLACK * floor_us:
-        raise Rejected(
-            Verdict.TOO_FAST,
-            f"{median_us:.2f} us is less than the {floor_us:.2f} us in which the {bench.base.device_name} "
-            "can move the task's bytes: work is missing",
-        )
+        raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, bench.base.device_name))
     return floor_us, floor_us / median_us
 
 
