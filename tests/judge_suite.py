@@ -182,12 +182,20 @@ class Row(Record):
     """The verdict's name, or `fault` where the judge itself failed."""
     speedup: float | None
     """Where it passed."""
+    own_kernel_share: float | None = None
+    """Of the device time; where it passed and has host code."""
     as_wanted: bool
     """Caught for a stated reason, harmless, or, if honest, passed."""
     seconds: float
     """Wall-clock time of the judgement."""
     message: str
     """The judge's words."""
+
+
+CALLED_CORRECT = {
+    "1_MLP_optimized_workload_distribution_base": "returns shape (500,) for (1, 500), which broadcasting hid"
+}
+"""Rows of the archive that are wrong though it says otherwise, and why."""
 
 
 class SupportsJudge(Protocol):
@@ -244,7 +252,7 @@ def written_corpus() -> tuple[HonestKernel, ...]:
 
 
 def archive_corpus() -> tuple[HonestKernel, ...]:
-    """The rows of the archive that it calls correct; empty where the file is not there."""
+    """The rows of the archive that it calls correct, and that are; empty where the file is not there."""
     if not ARCHIVE.exists():
         return ()
     rows = [json.loads(line) for line in ARCHIVE.read_text("utf-8").splitlines()]
@@ -257,7 +265,7 @@ def archive_corpus() -> tuple[HonestKernel, ...]:
             emulator=False,
         )
         for number, row in enumerate(rows)
-        if row["Correct"]
+        if row["Correct"] and row["Kernel_Name"] not in CALLED_CORRECT
     )
 
 
@@ -271,6 +279,11 @@ def judged(
         words = (str(error).strip().splitlines() or [""])[-1]  # of a traceback, what was raised
         return "fault", None, f"{type(error).__name__}: {words}"
     return evaluation.verdict.value, evaluation, evaluation.message
+
+
+def own_share(evaluation: Evaluation | None) -> float | None:
+    """Of the device time in the candidate's own kernels."""
+    return evaluation.timing.own_kernel_share if evaluation and evaluation.timing else None
 
 
 def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row:
@@ -293,6 +306,7 @@ def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row
         exploits=cheat.exploits,
         outcome=outcome,
         speedup=speedup,
+        own_kernel_share=own_share(evaluation),
         as_wanted=as_wanted,
         seconds=seconds,
         message=message,
@@ -311,6 +325,7 @@ def honest_row(judge: SupportsJudge, kernel: HonestKernel) -> Row:
         exploits=(),
         outcome=outcome,
         speedup=evaluation.speedup if evaluation else None,
+        own_kernel_share=own_share(evaluation),
         as_wanted=outcome == Verdict.PASSED.value,
         seconds=time.monotonic() - started,
         message=message,

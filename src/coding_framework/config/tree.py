@@ -50,6 +50,8 @@ class JudgeConfig(Record):
     """Where host code (contracts `extension` and `module`) runs; `auto` takes the first that works."""
     docker_image: str = "coding-framework-sandbox"
     """Image of the Docker sandbox."""
+    min_own_kernel_share: float = Field(default=0.07, ge=0, le=1)
+    """Of host code: least share of the device time in kernels of its own; the library may do the rest."""
     compile_flags: tuple[str, ...] = ()
     """Passed to the compiler as they are, e.g. `--use_fast_math`."""
     architecture: str = Field(default="sm_90", pattern=r"^(auto|sm_\d+a?)$")

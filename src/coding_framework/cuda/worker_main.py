@@ -10,6 +10,7 @@ do: it fires when the *thread* that started the child ends, and callers come fro
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import importlib
 import os
@@ -25,12 +26,15 @@ from typing import Any
 from coding_framework.cuda.worker_channel import AnswerKind, ChannelClosed, receive_message, send_message
 
 PACKAGE = "coding_framework"
+_MALLOC = {-8: 1, -3: 32 * 2**20, -2: 16 * 2**20, -1: 256 * 2**20}
+"""glibc's M_ARENA_MAX, M_MMAP_THRESHOLD, M_TOP_PAD and M_TRIM_THRESHOLD, as `<malloc.h>` numbers them."""
 
 
 def main() -> None:
     channel, lifeline, memory_limit_bytes = (int(argument) for argument in sys.argv[1:4])
     end_with_parent(lifeline)
     limit_resources(memory_limit_bytes)
+    keep_freed_memory()
     os.set_inheritable(channel, False)
     with socket.socket(fileno=channel) as connection:
         serve(connection)
@@ -54,6 +58,19 @@ def limit_resources(memory_limit_bytes: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     limit = memory_limit_bytes if hard == resource.RLIM_INFINITY else min(memory_limit_bytes, hard)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def keep_freed_memory() -> None:
+    """A worker does the same thing again and again: what it freed it will need at once.
+
+    By default glibc gives large pieces back to the system, which then hands them out page by page. In a
+    virtual machine that was more than half of a compilation: 204 compilations/s of 16 processes became
+    514. Other C libraries are left as they are.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for option, value in _MALLOC.items():
+            mallopt(option, value)
 
 
 def serve(connection: socket.socket) -> None:

@@ -80,13 +80,11 @@ class MeasuredTimer:
         self._verifier.prepare()
         request = self._request(subject)
         self._executor.prepare()
-        with gpu_lease(self._config.gpu_index):
+        with gpu_lease(self._config.gpu_index, shared=True):
             self._verifier.forget(self._executor.stale_arena(request))
-            outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
-            if outcome.fault is not None:
-                raise Rejected(
-                    Verdict(outcome.fault.kind.value), f"{outcome.fault.message} (in a timed call)"
-                )
+        outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
+        if outcome.fault is not None:
+            raise Rejected(Verdict(outcome.fault.kind.value), f"{outcome.fault.message} (in a timed call)")
         with gpu_lease(self._config.gpu_index, shared=True):
             results = self._verifier.verify(self._verification(subject.task, request, outcome))
         progress.checks.append(_summary(subject.task, results))

@@ -7,7 +7,6 @@ from coding_framework.cuda.backend import compile_harness
 from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor
-from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import MeasureRequest
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 from coding_framework.cuda.timers.measured import WARM_UPS, array_of, input_set, program_of
@@ -41,8 +40,7 @@ class Stopwatch:
             sets=tuple(input_set(task, n) for n in range(WARM_UPS + self._config.timed_launches)),
         )
         self._executor.prepare()
-        with gpu_lease(self._config.gpu_index):
-            outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
+        outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
             raise UserError(f"the kernel failed on {shape}: {outcome.fault.message}")
         return median_interval(outcome.candidate_us[WARM_UPS:])

@@ -33,12 +33,18 @@ def toolkit_roots() -> tuple[Path, ...]:
 
 @cache
 def include_dirs() -> tuple[Path, ...]:
-    """Folders with CUDA's own headers, to be searched in this order; empty when there are none."""
-    for root in (*wheel_roots(), *toolkit_roots()):
-        include = root / "include"
-        if (include / "cuda_fp16.h").is_file():
-            return tuple(path for path in (include, include / "cccl") if path.is_dir())
-    return ()
+    """Folders with CUDA's own headers, to be searched in this order; empty when there are none.
+
+    CCCL (cub, `cuda::std`) is a wheel of its own: where it is missing beside the headers, the next
+    place that has it is added.
+    """
+    includes = [root / "include" for root in (*wheel_roots(), *toolkit_roots())]
+    headers = next((include for include in includes if (include / "cuda_fp16.h").is_file()), None)
+    if headers is None:
+        return ()
+    libraries = (folder for include in (headers, *includes) for folder in (include / "cccl", include))
+    cccl = next((folder for folder in libraries if (folder / "cub" / "cub.cuh").is_file()), None)
+    return tuple(dict.fromkeys(folder for folder in (headers, cccl) if folder is not None))
 
 
 @cache

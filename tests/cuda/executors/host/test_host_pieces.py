@@ -109,6 +109,14 @@ def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
     assert not hold_against_wall(cheat, blocks(80, 80)).agree
 
 
+def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:
+    quick, slow = (50.0,) * 9, 400.0
+    mine = [Block(10 * 60 + sum(quick) + slow, (*quick, slow))] * 2 + [Block(10 * 60 + 500, (50.0,) * 10)]
+    held = hold_against_wall(mine, blocks(80, 80))
+    assert held.agree
+    assert held.median_us == pytest.approx(50, abs=1)
+
+
 def test_a_reference_that_was_slowed_down_is_measured_alone() -> None:
     alone = Block(1400, (80.0,) * 10)
     assert undisturbed(blocks(80, 80), alone) == blocks(80, 80)

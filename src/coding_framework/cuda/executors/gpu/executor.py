@@ -32,7 +32,7 @@ from coding_framework.cuda.worker import Worker
 from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
 
 _RUNNER = "coding_framework.cuda.executors.gpu.runner"
-_MEASURE = "coding_framework.cuda.executors.gpu.measurement:measure"
+_MEASUREMENT = "coding_framework.cuda.executors.gpu.measurement"
 _VERIFIER = "coding_framework.cuda.executors.gpu.verifier"
 _TORCH = "coding_framework.cuda.executors.gpu.torch_baselines:time_torch"
 _START_TIMEOUT_S = 120.0
@@ -84,9 +84,15 @@ class GpuExecutor:
         yield from answer.outcomes
 
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
-        """The timed calls. The caller holds the lease alone."""
+        """The timed calls; the device is held alone for them, and shared before and after."""
         try:
-            outcome: MeasureOutcome = self._worker.insist(_MEASURE, request, timeout_s=timeout_s)
+            try:
+                outcome = self._measure(request, timeout_s)
+            except (WorkerNotStarted, WorkerTimeout):
+                raise
+            except WorkerDied:  # it may have come from outside: a fresh process is asked once more
+                self._lose()
+                outcome = self._measure(request, timeout_s)
         except WorkerNotStarted:
             raise
         except (WorkerTimeout, WorkerDied) as error:
@@ -95,9 +101,23 @@ class GpuExecutor:
         if outcome.is_poisoned:
             self._replace()
         elif outcome.arena:
-            if outcome.arena != self._arena:  # a fresh process has an arena of its own
-                self._drop_arena()
             self._arena, self._arena_capacity = outcome.arena, outcome.arena_capacity
+        return outcome
+
+    def _measure(self, request: MeasureRequest, timeout_s: float) -> MeasureOutcome:
+        """Prepare, run, collect, in one process; the first that fails is the outcome."""
+        self._warm_up()
+        failed: MeasureOutcome | None
+        with gpu_lease(self._device_index, shared=True):
+            failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=timeout_s)
+        if failed is not None:
+            return failed
+        with gpu_lease(self._device_index):
+            failed = self._worker.call(f"{_MEASUREMENT}:run_prepared", timeout_s=timeout_s)
+        if failed is not None:
+            return failed
+        with gpu_lease(self._device_index, shared=True):
+            outcome: MeasureOutcome = self._worker.call(f"{_MEASUREMENT}:collect", timeout_s=timeout_s)
         return outcome
 
     def stale_arena(self, request: MeasureRequest | None = None) -> bytes:

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,8 @@ from coding_framework.cuda.executors.gpu.session import LoadedModule, Session, f
 
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
 _PINNED_BYTES = 2**24
-REFERENCE_EVERY = 2
-"""The reference runs in every second iteration: it is the slower of the two, and is timed again with
+REFERENCE_EVERY = 3
+"""The reference runs in every third iteration: it is the slower of the two, and is timed again with
 every candidate."""
 
 
@@ -52,36 +52,74 @@ class _Bench:
     candidate: list[list[PreparedLaunch]]
     """For each set, the launches with that set's output slots."""
     reference: list[PreparedLaunch]
+    modules: list[LoadedModule]
+    asks_for_residency: bool
+    """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
+    transfer_us: float | None = None
     events: list[list[Any]] = field(default_factory=list)
     wall_us: list[float] = field(default_factory=list)
 
-    @cached_property
-    def asks_for_residency(self) -> bool:
-        """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
-        return bool(_RESIDENCY.search(self.request.candidate.ptx))
 
-
-def measure(request: MeasureRequest) -> MeasureOutcome:
-    """Run every set once; the kernel's fault is a value."""
+def prepare(request: MeasureRequest) -> MeasureOutcome | None:
+    """Load and lay out everything; the kernel's fault is a value, None is none."""
+    _PREPARED.clear()
     here = session(request.device_index, request.harness_cubin)
+    return _guarded(lambda: _PREPARED.append(_prepare(here, request)))
+
+
+def run_prepared() -> MeasureOutcome | None:
+    """Every set once: the only part for which the device must be held alone."""
+    return _guarded(lambda: _run_sets(_PREPARED[0]))
+
+
+def collect() -> MeasureOutcome:
+    """Times, sums and where the outputs are; the modules go."""
+    bench = _PREPARED.pop()
+    outcome = _outcome(bench)
+    _unload_all(bench.modules)
+    return outcome
+
+
+_PREPARED: list[_Bench] = []
+"""At most one measurement is under way in a process."""
+
+
+def _guarded(step: Callable[[], None]) -> MeasureOutcome | None:
+    """The fault that a step ended with; nothing of a failed measurement is kept."""
+    try:
+        step()
+        return None
+    except KernelFault as fault:
+        failed = MeasureOutcome(fault.fault)
+    except CudaError as error:
+        failed = MeasureOutcome(fault_of(error).fault, is_poisoned=error.is_sticky)
+    for bench in _PREPARED:
+        _unload_all(bench.modules)
+    _PREPARED.clear()
+    return failed
+
+
+def _run_sets(bench: _Bench) -> None:
+    for number, contents in enumerate(bench.request.sets):
+        _iteration(bench, number, contents)
+    bench.transfer_us = _transfer_us(bench)
+
+
+def _prepare(here: Session, request: MeasureRequest) -> _Bench:
+    places = here.arena.carve(arena_sizes(request), here.stream)
     modules: list[LoadedModule] = []
     try:
-        bench = _prepare(here, request, modules)
-        for number, contents in enumerate(request.sets):
-            _iteration(bench, number, contents)
-        return _outcome(bench)
-    except KernelFault as fault:
-        return MeasureOutcome(fault.fault)
-    except CudaError as error:
-        return MeasureOutcome(fault_of(error).fault, is_poisoned=error.is_sticky)
-    finally:
+        for program in (request.candidate, request.reference):  # one by one: what is loaded gets unloaded
+            modules.append(LoadedModule(program.cubin, program.ptx))  # noqa: PERF401
+        return _laid_out(here, request, places, modules)
+    except BaseException:
         _unload_all(modules)
+        raise
 
 
-def _prepare(here: Session, request: MeasureRequest, modules: list[LoadedModule]) -> _Bench:
-    places = here.arena.carve(arena_sizes(request), here.stream)
-    for program in (request.candidate, request.reference):  # one by one: what is loaded gets unloaded
-        modules.append(LoadedModule(program.cubin, program.ptx))  # noqa: PERF401
+def _laid_out(
+    here: Session, request: MeasureRequest, places: dict[str, Place], modules: list[LoadedModule]
+) -> _Bench:
     memset(places["sums"].address, 0, places["sums"].num_bytes, here.stream)
     fixed = {array.name: places[array.name].address for array in request.inputs}
     candidate = [
@@ -89,7 +127,8 @@ def _prepare(here: Session, request: MeasureRequest, modules: list[LoadedModule]
         for number in range(len(request.sets))
     ]
     reference = _launches(modules[1], request.reference, "reference", fixed, places, request, None)
-    return _Bench(here, request, places, candidate, reference)
+    residency = bool(_RESIDENCY.search(request.candidate.ptx))
+    return _Bench(here, request, places, candidate, reference, modules, residency)
 
 
 def _launches(
@@ -181,7 +220,7 @@ def _outcome(bench: _Bench) -> MeasureOutcome:
         reference_us=_elapsed(bench, 4, 5, every=REFERENCE_EVERY),
         span_us=_elapsed(bench, 0, 5, every=REFERENCE_EVERY),
         wall_us=tuple(bench.wall_us[::REFERENCE_EVERY]),
-        transfer_us=_transfer_us(bench),
+        transfer_us=bench.transfer_us,
         arena=bench.here.arena.handle,
         arena_capacity=bench.here.arena.capacity,
         places=tuple(OutputPlace(place.offset, place.stride) for place in outputs),
@@ -198,7 +237,7 @@ def _elapsed(bench: _Bench, first: int, last: int, *, every: int = 1) -> tuple[f
 def _transfer_us(bench: _Bench) -> float:
     """Host-to-device copy of all inputs out of page-locked memory."""
     staging, stream = _staging(), bench.here.stream
-    first, last = bench.events[0][0], bench.events[0][1]
+    first, last = bench.here.events(len(bench.events))[:2]
     call(driver.cuEventRecord(first, stream))
     for array in bench.request.inputs:
         for at in range(0, array.num_bytes, _PINNED_BYTES):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.host.channel import ChildFault
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
@@ -128,10 +129,16 @@ class TaskBench:
         reports: tuple[SetReport, ...] = self._ask("examine", name, fills)
         return Examined(claim, wall_us, reports)
 
+    def lease(self, *, shared: bool = False) -> AbstractContextManager[None]:
+        """The device, for ourselves while we time; starting children and loading need no lease."""
+        if self.settings.device == "cpu":
+            return nullcontext()
+        return gpu_lease(self.config.gpu_index, shared=shared)
+
     def warm_reference(self) -> None:
         """Start the reference's child, which takes seconds, before anyone waits for the device."""
         if "eager" not in self._references:
-            self._start_reference("eager")
+            self._start_reference("eager", warm_up_lease=self.lease(shared=True))
 
     def reference_block(self, variant: str = "eager") -> Block:
         """One timed block of the reference."""
@@ -159,14 +166,17 @@ class TaskBench:
         self.shapes.clear()
         self._folder.cleanup()
 
-    def _start_reference(self, variant: str) -> ChildSession:
+    def _start_reference(
+        self, variant: str, warm_up_lease: AbstractContextManager[None] | None = None
+    ) -> ChildSession:
+        """`warm_up_lease` is for a caller that does not hold the device already."""
         session = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
         program = Program("module", class_name=_REFERENCE_CLASS[variant], source=self.task.source + _COMPILED)
         try:
             session.load(program, self.settings.device, self.settings.load_timeout_s)
             session.configure(REFERENCE, self.shapes[REFERENCE], program, self.settings.load_timeout_s)
-            warm_up = self.fills(REFERENCE, 2, "normal")
-            self.run(session, REFERENCE, warm_up, self.settings.load_timeout_s)
+            with warm_up_lease or nullcontext():
+                self.run(session, REFERENCE, self.fills(REFERENCE, 2, "normal"), self.settings.load_timeout_s)
         except (ChildFault, CandidateProblem) as error:
             session.close()
             raise JudgeFault(
@@ -192,7 +202,8 @@ class TaskBench:
             absolute=self.task.tolerance.absolute,
             seed=self._seed(),
         )
-        facts = self._verifier.call(_VERIFIER + "prepare", job, timeout_s=_PREPARE_TIMEOUT_S)
+        with self.lease(shared=True):
+            facts = self._verifier.call(_VERIFIER + "prepare", job, timeout_s=_PREPARE_TIMEOUT_S)
         if isinstance(facts, TaskUnusable):
             raise UserError(facts.words)
         self.shapes[name] = facts

@@ -7,8 +7,13 @@ program for the reference, whose child never sees the candidate. So
 
     wall estimate = wall time of a candidate's block / calls - overhead of the reference's blocks / calls
 
-is the candidate's time without believing it. The larger of the two counts, once the difference is more
-than the overhead itself varies; a claim far below the wall clock is refused.
+is the candidate's time without believing it. Everything else on the machine can only add to a wall time,
+so the least of the blocks is taken on both sides; no block can be had for less than its work, because
+each is on contents of its own. The larger of claim and estimate counts, once the difference is more than
+the overhead itself varies. A claim is refused when even in the best block the calls as claimed leave far
+more of the wall time unexplained than the reference's do (sums of the same calls are held against each
+other, so a call that was slow on a busy machine is in both), or when most calls are claimed to take a
+fraction of what all of them took.
 
 Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream, in a
 thread or put off until someone looks is not done when the clock stops (then the output is poison) or is
@@ -23,13 +28,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 
 SLACK_SHARE = 0.30
 SLACK_US = 20.0
 """How far the wall clock may lie above the claim before it is refused."""
+SKEW = 3.0
+"""How far the mean call may lie above the median one."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,13 @@ def hold_against_wall(
     slack_share: float = SLACK_SHARE,
 ) -> HeldTime:
     """The time that counts, and whether the claim may stand."""
-    overheads = [block.overhead_us for block in reference]
-    overhead = float(np.median(overheads))
-    estimates = [block.wall_us / block.calls - overhead for block in candidate]
-    wall = max(float(np.median(estimates)), 0.0)
+    overheads = sorted(block.overhead_us for block in reference)
+    overhead = overheads[0]
+    wall = max(min(block.wall_us / block.calls for block in candidate) - overhead, 0.0)
+    unexplained = min(block.overhead_us for block in candidate) - overhead
     samples = [value for block in candidate for value in block.claimed_us]
     claimed, interval = median_interval(samples)
-    spread = min(max(overheads) - min(overheads), slack_us)
+    spread = min(overheads[1] - overhead if len(overheads) > 1 else 0.0, slack_us)
     median = wall if wall > claimed + spread else claimed
     shift = median - claimed
     return HeldTime(
@@ -86,5 +91,5 @@ def hold_against_wall(
         claimed_us=claimed,
         wall_us=wall,
         overhead_us=overhead,
-        agree=wall <= claimed + max(slack_share * claimed, slack_us),
+        agree=unexplained <= max(slack_share * claimed, slack_us) and wall <= SKEW * claimed + slack_us,
     )

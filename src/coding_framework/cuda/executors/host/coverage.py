@@ -25,18 +25,31 @@ def check_own_kernels(
     """Share of the device time in own kernels; raises `Rejected` where they do not matter."""
     if not bench.settings.require_own_kernels:
         return None
-    names = own_kernel_names(candidate)
-    if not names:
-        raise Rejected(Verdict.NO_KERNEL, "it defines no kernel of its own: it only wraps the library")
-    share = own_share(_profile(trial), names)
+    names = require_kernels(candidate)
+    with bench.lease(shared=True):
+        share = own_share(_profile(trial), names)
     if share == 0.0:
         raise Rejected(Verdict.NO_KERNEL, "none of its own kernels was launched: it only wraps the library")
+    if share is not None and share < bench.config.min_own_kernel_share:
+        raise Rejected(
+            Verdict.NO_KERNEL,
+            f"only {share:.1%} of its device time is in kernels of its own (at least "
+            f"{bench.config.min_own_kernel_share:.0%} is asked for): the library does the work",
+        )
     trial.close()
     if passes_without_kernels(candidate, bench, trial, programs):
         raise Rejected(
             Verdict.NO_KERNEL, "its kernels do not contribute to the result: without them it is still right"
         )
     return share
+
+
+def require_kernels(candidate: Candidate) -> frozenset[str]:
+    """The names of its kernels; raises `Rejected` where it defines none."""
+    names = own_kernel_names(candidate)
+    if not names:
+        raise Rejected(Verdict.NO_KERNEL, "it defines no kernel of its own: it only wraps the library")
+    return names
 
 
 def _profile(trial: Trial) -> dict[str, float]:
@@ -70,7 +83,8 @@ def passes_without_kernels(
     emptied = Trial(bench)
     try:
         emptied.load(programs.build(without_kernels(candidate), bench.base))
-        emptied.check(BASE, "normal", constants={})
+        with bench.lease(shared=True):
+            emptied.check(BASE, "normal", constants={})
     except Rejected as rejection:
         if rejection.verdict in _COULD_NOT_BUILD:
             trial.notes.append(f"could not be built with its kernels emptied: {rejection}")

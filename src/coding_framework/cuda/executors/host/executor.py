@@ -17,14 +17,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
 from coding_framework.config import JudgeConfig
-from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.host.bench import TaskBench
-from coding_framework.cuda.executors.host.coverage import check_own_kernels
+from coding_framework.cuda.executors.host.coverage import check_own_kernels, require_kernels
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings, HostTiming
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
 from coding_framework.cuda.executors.host.timing import time_candidate
@@ -111,6 +110,8 @@ class HostExecutor:
 
     def _pass(self, candidate: Candidate, bench: TaskBench, trial: Trial, stages: _Stages) -> HostTiming:
         _require_source(candidate)
+        if candidate.contract == "extension" and self.settings.require_own_kernels:
+            require_kernels(candidate)
         with stages.stage("compile"):
             try:
                 program = self._programs.build(candidate, bench.base)
@@ -119,21 +120,15 @@ class HostExecutor:
         with stages.stage("load"):
             bench.warm_reference()
             trial.load(program)
-        with stages.stage("check"), self._lease(shared=True):
+        with stages.stage("check"), bench.lease(shared=True):
             trial.check_shapes()
-        with stages.stage("time"), self._lease():
+        with stages.stage("time"), bench.lease():
             blocks, references = trial.time_blocks()
         with stages.stage("coverage"):
             share = check_own_kernels(candidate, bench, trial, self._programs)
         trial.close()
-        with stages.stage("time"), self._lease():
+        with stages.stage("time"), bench.lease():
             return time_candidate(bench, self.settings, blocks, references, share)
-
-    def _lease(self, *, shared: bool = False) -> AbstractContextManager[None]:
-        """The device for ourselves while we time; starting children and loading need no lease."""
-        if self.settings.device == "cpu":
-            return nullcontext()
-        return gpu_lease(self.config.gpu_index, shared=shared)
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:

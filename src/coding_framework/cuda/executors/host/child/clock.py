@@ -20,6 +20,10 @@ class Clock(Protocol):
 
     def stop(self) -> None: ...
 
+    def await_stop(self) -> None:
+        """Wait for what was timed, and for nothing else."""
+        ...
+
     def finish(self) -> None:
         """Wait for everything on the device, whatever stream it is on."""
         ...
@@ -45,6 +49,9 @@ class CpuClock:
 
     def stop(self) -> None:
         self._stopped = self._now()
+
+    def await_stop(self) -> None:
+        """What was timed is done when the call returns."""
 
     def finish(self) -> None:
         """Nothing runs behind our back on a CPU."""
@@ -75,7 +82,7 @@ class CudaClock:
         event: Any = torch.cuda.Event
         self._before = event(enable_timing=True)
         self._after = event(enable_timing=True)
-        self._record, self._elapsed = event.record, event.elapsed_time
+        self._record, self._elapsed, self._wait = event.record, event.elapsed_time, event.synchronize
         driver.cuCtxSetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0)
 
     def start(self) -> None:
@@ -83,6 +90,9 @@ class CudaClock:
 
     def stop(self) -> None:
         self._record(self._after, self._stream)
+
+    def await_stop(self) -> None:
+        self._wait(self._after)
 
     def finish(self) -> None:
         (status,) = self._driver.cuCtxSynchronize()
