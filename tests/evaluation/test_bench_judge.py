@@ -126,9 +126,10 @@ def test_whatever_goes_wrong_in_a_soak_is_said(change: dict[str, object], words:
     assert words in complaint
 
 
-def test_growth_leaves_the_warm_up_out() -> None:
-    assert growth([0, 100, 100, 100, 100, 100, 100, 100]) == 0
-    assert growth([0, 0, 100, 100, 150, 150, 200, 200]) == 100
+def test_growth_leaves_the_warm_up_out_and_a_process_that_comes_and_goes() -> None:
+    assert growth([0, 50, 100, 100, 100, 100, 100, 100]) == 0
+    assert growth([0, 0, 100, 100, 100, 170, 170, 100]) == 0
+    assert growth([0, 0, 100, 100, 150, 150, 200, 200]) == 50
     assert growth([5]) == 0
 
 

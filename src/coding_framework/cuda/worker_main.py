@@ -26,7 +26,7 @@ from typing import Any
 from coding_framework.cuda.worker_channel import AnswerKind, ChannelClosed, receive_message, send_message
 
 PACKAGE = "coding_framework"
-_MALLOC = {-8: 1, -3: 32 * 2**20, -2: 16 * 2**20, -1: 256 * 2**20}
+_MALLOC = {-8: 1, -3: 2**30, -2: 64 * 2**20, -1: 2**30}
 """glibc's M_ARENA_MAX, M_MMAP_THRESHOLD, M_TOP_PAD and M_TRIM_THRESHOLD, as `<malloc.h>` numbers them."""
 
 

@@ -29,7 +29,8 @@ def loaded(compiler: ExtensionCompiler, source: str, name: str = "forward") -> A
 def test_kernels_run_on_torchs_current_stream(
     extension_compiler: ExtensionCompiler,
 ) -> None:
-    forward = loaded(extension_compiler, ARCHIVE_STYLE)
+    one_stream = ARCHIVE_STYLE.replace("<<<1, 32>>>", "<<<1, 32, 0, stream>>>")
+    forward = loaded(extension_compiler, one_stream)
     x = torch.randn(300, 7, device="cuda")
     expected = 3 * x
     expected.view(-1)[:32] *= 2

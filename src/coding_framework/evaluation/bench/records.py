@@ -130,7 +130,7 @@ class SoakResult(Record):
     leaked_descriptors: int
     """Files and sockets of this process that stayed open."""
     host_growth_bytes: int
-    """From the second quarter of the run to its end; the first is warm-up."""
+    """From the third quarter of the run to its last, least against least."""
     gpu_growth_bytes: int | None
     """The same on the GPU."""
     duration_s: float = Field(ge=0)

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from statistics import fmean
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.pool import JudgePool
@@ -112,11 +111,15 @@ def _weigh(mark: str, judged: int) -> MemorySample:
 
 
 def growth(sizes: list[int]) -> int:
-    """Mean of the last quarter less that of the second: the first is warm-up, and single samples jump."""
+    """Least of the last quarter less least of the one before; until then it is warm-up.
+
+    The least, because a process that was killed and has just been started again, or not yet, makes single
+    samples jump by its whole size. What leaks is in every sample.
+    """
     quarter = len(sizes) // 4
     if quarter == 0:
         return 0
-    return int(fmean(sizes[-quarter:]) - fmean(sizes[quarter : 2 * quarter]))
+    return min(sizes[-quarter:]) - min(sizes[-2 * quarter : -quarter])
 
 
 def _gpu_growth(samples: list[MemorySample]) -> int | None:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from coding_framework.cuda.executors.host.bench import BASE, Examined, TaskBench
 from coding_framework.cuda.executors.host.channel import ChildFault
-from coding_framework.cuda.executors.host.clocks import Block
+from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
 from coding_framework.cuda.executors.host.rejection import find_fault, reject_fault, reject_problem
 from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
@@ -16,6 +16,7 @@ from coding_framework.cuda.rejection import Rejected
 from coding_framework.records import ShapeCheck, Verdict, WrongElement
 
 _Answer = TypeVar("_Answer")
+MAX_ROUNDS = 3
 _MARGIN_S = 600.0
 """A child also lives while the reference is started and the verifier works; its own runs have limits."""
 
@@ -55,16 +56,29 @@ class Trial:
             self.check(name, usable[position % len(usable)], constants=constants)
 
     def time_blocks(self) -> tuple[list[Block], list[Block]]:
-        """Timed blocks of candidate and reference in turn, with the other distributions' checks between."""
+        """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
+
+        While the two clocks disagree there are more, up to `MAX_ROUNDS` times as many: a busy machine adds to
+        some blocks, a lie to all.
+        """
         others = [kind for kind in self._bench.base.distributions if kind != "normal"]
         blocks = self._settings.blocks
-        mine, reference = [], []
-        for number in range(blocks):
+        mine: list[Block] = []
+        reference: list[Block] = []
+        for number in range(MAX_ROUNDS * blocks):
+            if number and number % blocks == 0:
+                if self._clocks_agree(mine, reference):
+                    break
+                self.num_planned += blocks
             mine.append(self._block())
             reference.append(self._bench.reference_block())
-            for kind in others[number::blocks]:
+            for kind in others[number::blocks] if number < blocks else ():
                 self.check(BASE, kind, constants={})
         return mine, reference
+
+    def _clocks_agree(self, mine: list[Block], reference: list[Block]) -> bool:
+        slack_us, slack_share = self._settings.clock_slack_us, self._settings.clock_slack_share
+        return hold_against_wall(mine, reference, slack_us=slack_us, slack_share=slack_share).agree
 
     def check(self, name: str, distribution: SetDistribution, *, constants: dict[str, int]) -> None:
         """Two calls on the same secret contents in different memory."""
