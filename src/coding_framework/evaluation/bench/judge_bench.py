@@ -20,10 +20,9 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.cuda.toolchain.settings import CACHE_VARIABLE
-from coding_framework.data.tasks import all_tasks
 from coding_framework.evaluation.bench.compare_inline import compare_with_load_inline
 from coding_framework.evaluation.bench.drive import Driven, drive
-from coding_framework.evaluation.bench.kernels import honest_kernels
+from coding_framework.evaluation.bench.kernels import BENCH_TASKS, honest_kernels
 from coding_framework.evaluation.bench.records import BenchJudgeResult, CompileFigures, JudgeFigures
 from coding_framework.records import Candidate, Evaluation, Gate, Task
 
@@ -125,7 +124,7 @@ def _bench_pool(config: JudgeConfig, total: int, seconds: float, step: Step) -> 
 def _baselines_for_every_lane(lanes: int) -> Iterator[Question]:
     """Each task once for every lane: a lane times a task's baseline when it first meets the task."""
     numbered = honest_kernels(start=2 * 10**6)
-    wanted = Counter({task.name: lanes for task in all_tasks()})
+    wanted = Counter(dict.fromkeys(BENCH_TASKS, lanes))
     while any(wanted.values()):
         task, candidate = next(numbered)
         if wanted[task.name]:
