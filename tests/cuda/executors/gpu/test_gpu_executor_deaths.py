@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from coding_framework.cuda.executors.base import ExecutionOutcome, ExecutionRequest, FaultKind
+from coding_framework.cuda.executors.base import (
+    ExecutionFault,
+    ExecutionOutcome,
+    ExecutionRequest,
+    FaultKind,
+)
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor
-from coding_framework.cuda.executors.gpu.messages import RunAnswer
+from coding_framework.cuda.executors.gpu.messages import MeasureOutcome, MeasureRequest, Program, RunAnswer
 from coding_framework.cuda.worker import Worker
 from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
 
@@ -19,7 +24,7 @@ RIGHT = RunAnswer((ExecutionOutcome(None, {}, ()),))
 class ScriptedWorker(Worker):
     """Answers every question about a run with the next of a list."""
 
-    def __init__(self, *answers: Exception | RunAnswer) -> None:
+    def __init__(self, *answers: Any) -> None:
         super().__init__(memory_limit_bytes=None)
         self.answers = list(answers)
 
@@ -32,7 +37,7 @@ class ScriptedWorker(Worker):
         return answer
 
 
-def executor(*answers: Exception | RunAnswer) -> GpuExecutor:
+def executor(*answers: Any) -> GpuExecutor:
     made = GpuExecutor(device_index=0, harness_cubin=b"")
     made._worker = ScriptedWorker(*answers)
     return made
@@ -57,3 +62,50 @@ def test_a_hang_is_the_kernels_at_once() -> None:
 def test_a_process_that_does_not_start_is_ours() -> None:
     with pytest.raises(WorkerNotStarted):
         executor(WorkerNotStarted("no driver")).run(REQUEST, timeout_s=1)
+
+
+MEASURE = MeasureRequest(
+    device_index=0,
+    harness_cubin=b"",
+    candidate=Program("", b"", (), ()),
+    reference=Program("", b"", (), ()),
+    inputs=(),
+    outputs=(),
+    sets=(),
+)
+MEASURED = MeasureOutcome(None, candidate_us=(1.0,))
+
+
+def measured(*answers: Any) -> MeasureOutcome:
+    return executor(*answers).measure(MEASURE, timeout_s=1)
+
+
+def test_a_measurement_is_prepared_run_and_collected() -> None:
+    assert measured(None, None, MEASURED) == MEASURED
+
+
+def test_a_measurement_whose_process_was_killed_begins_again_from_the_start() -> None:
+    assert measured(None, WorkerDied("killed"), None, None, MEASURED) == MEASURED
+
+
+def test_two_deaths_of_a_measurement_are_the_kernels() -> None:
+    fault = measured(None, WorkerDied("a"), None, WorkerDied("b")).fault
+    assert fault is not None
+    assert fault.kind is FaultKind.CRASHED
+
+
+def test_a_hang_in_the_timed_calls_is_the_kernels_at_once() -> None:
+    fault = measured(None, WorkerTimeout("slow")).fault
+    assert fault is not None
+    assert fault.kind is FaultKind.TIMEOUT
+
+
+@pytest.mark.parametrize("before", [[], [None]])
+def test_a_fault_of_any_step_ends_the_measurement(before: list[None]) -> None:
+    failed = MeasureOutcome(ExecutionFault(FaultKind.OUT_OF_BOUNDS, "outside"), is_poisoned=True)
+    assert measured(*before, failed) == failed
+
+
+def test_a_measuring_process_that_does_not_start_is_ours() -> None:
+    with pytest.raises(WorkerNotStarted):
+        measured(WorkerNotStarted("no driver"))
