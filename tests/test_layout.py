@@ -17,6 +17,15 @@ PROMISED = {
     "coding_framework.cuda.analysis.pitfalls": ("CUDAPitfallDetector",),
     "coding_framework.cuda.judge": ("judge",),
     "coding_framework.cuda.pool": ("JudgePool", "open_pool"),
+    "coding_framework.data.data_pipeline": ("CUDADataPipeline", "TrainingExample", "TestCase"),
+    "coding_framework.data.sakana_loader": ("SakanaDataLoader",),
+    "coding_framework.data.kernelbench_loader": ("KernelBenchLoader",),
+    "coding_framework.data.curriculum_manager": (
+        "CurriculumManager",
+        "CurriculumTier",
+        "PerformanceHistory",
+    ),
+    "coding_framework.orchestration.workflow": ("CUDAKernelWorkflow",),
     "coding_framework.training.multi_turn_conversation": (
         "MultiTurnConversationManager",
         "CUDAConversationState",
@@ -28,8 +37,11 @@ PROMISED = {
     ),
     "coding_framework.training.verl_integration": (
         "MultiAgentVERLTrainer",
+        "SakanaDataLoader",
+        "CurriculumManager",
         "CUDASafetyAnalyzer",
         "CUDAPitfallDetector",
+        "AgentSpecializer",
     ),
 }
 

@@ -9,6 +9,7 @@ FrameworkError                 exit code 1
 │   └── ModelNotFoundError     no such model in the cache, on disk or on the hub
 ├── NotAvailableError          exit code 3: this machine lacks something; the message says what
 │   ├── MissingExtraError      an optional dependency; the message names the extra
+│   ├── DatasetUnreachableError  a data set on the hub that does not answer
 │   └── ToolchainMissingError  no usable CUDA compiler
 ├── JudgeFault                 exit code 4: the judge failed, never the kernel: no reward is given
 │   ├── WorkerDied             a worker process ended without an answer
@@ -71,6 +72,10 @@ class MissingExtraError(NotAvailableError):
             f"{package} is not installed: run  pip install 'coding_framework[{extra}]'  "
             f"(or `make setup`, which installs every extra)"
         )
+
+
+class DatasetUnreachableError(NotAvailableError):
+    """A data set that is neither cached nor reachable; the message says what can be done."""
 
 
 class ToolchainMissingError(NotAvailableError):

@@ -20,8 +20,10 @@ from coding_framework.agents.models.chat_model import ChatModel
 from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
+from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
-from coding_framework.data.sft_pairs import DraftPair, generate_optimizer_pairs, generate_pairs
+from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model, evaluation_tasks
@@ -30,7 +32,7 @@ from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
-from coding_framework.records import Conversation, Record
+from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
@@ -111,46 +113,68 @@ class Pipeline:
         return path
 
     def _pairs(self) -> Path:
-        """Templated pairs, each judged before it is used."""
-        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
-
+        """Pairs, each judged before it is used: so many in all, or so many of each family."""
         done = self.run.phase_result("pairs", PhaseDone)
         if done is not None:
             return done.path
         start = time.monotonic()
+        total = self.config.sft.pairs
+        result = self._pairs_of_families() if total is None else self._short_pairs(total)
+        self.run.mark_done("pairs", result, seconds=time.monotonic() - start)
+        return result.path
+
+    def _short_pairs(self, total: int) -> PhaseDone:
+        """Templated pairs with short answers, for small models."""
+        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
+
         path = self.run.path / "sft" / "pairs.jsonl"
+        settings = CompilerSettings.for_judge(self.config.judge)
         with (
+            CUDACompiler(settings) as compiler,
             open_pool(self.config.judge) as pool,
-            progress_bar("judging pairs", self.config.sft.pairs) as bar,
+            progress_bar("judging pairs", total) as bar,
         ):
+            held_out = HeldOut(self.config.tasks.held_out, compiler.compile)
 
             def on_judged(number: int, report: PairReport) -> None:
                 bar.advance(1, kept=len(report.pairs))
                 self._stop_if_asked()
 
-            report = judge_pairs(self._drafts(pool), pool.judge, on_judged, workers=self.config.judge.workers)
+            drafts = self._drafts(pool, total)
+            workers = self.config.judge.workers
+            report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
         write_pairs(path, report.pairs)
         log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
-        result = PhaseDone(path=path, count=len(report.pairs))
-        self.run.mark_done("pairs", result, seconds=time.monotonic() - start)
-        return path
+        return PhaseDone(path=path, count=len(report.pairs))
 
-    def _drafts(self, pool: JudgePool) -> Iterator[DraftPair]:
+    def _pairs_of_families(self) -> PhaseDone:
+        """Pairs over all tiers and families, with their card."""
+        from coding_framework.data.pairs.dataset import Outcome, make_dataset
+
+        with progress_bar("judging pairs", None) as bar:
+            kept = 0
+
+            def on_settled(outcome: Outcome) -> None:
+                nonlocal kept
+                kept += isinstance(outcome, SFTPair)
+                bar.advance(1, kept=kept)
+                self._stop_if_asked()
+
+            path, made = make_dataset(
+                self.config, self.run.path / "sft", generator_messages, _optimizer_prompt, on_settled
+            )
+        log.info("pairs_judged", kept=len(made.pairs), rejected=made.rejected, short=made.short)
+        return PhaseDone(path=path, count=len(made.pairs))
+
+    def _drafts(self, pool: JudgePool, total: int) -> Iterator[DraftPair]:
         """Drafts for the generator and, from the same tasks, for the optimizer."""
         tasks = [get_task(name) for name in self.config.tasks.train]
         agents = self.config.sft.agents
-        optimizer = int(self.config.sft.pairs * OPTIMIZER_SHARE) if "optimizer" in agents else 0
-        generator = self.config.sft.pairs - optimizer if "generator" in agents else 0
+        optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
+        generator = total - optimizer if "generator" in agents else 0
         seed, exclude = self.config.run.seed, self.config.tasks.held_out
         yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
-        yield from generate_optimizer_pairs(
-            tasks,
-            optimizer,
-            seed,
-            exclude,
-            pool.judge,
-            lambda task, source, evaluation: optimizer_messages(task, evaluation, None),
-        )
+        yield from generate_optimizer_pairs(tasks, optimizer, seed, exclude, pool.judge, _optimizer_prompt)
 
     def _sft(self, base: Path) -> Path:
         from coding_framework.data.sft_pairs import read_pairs
@@ -274,6 +298,10 @@ class Pipeline:
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def _optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[Message, ...]:
+    return optimizer_messages(task, evaluation, None)
 
 
 def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
+from coding_framework.cuda.elements import decode_elements
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.data.templates.catalogue_keys import (
@@ -28,7 +29,7 @@ from coding_framework.data.templates.operations import (
     MapOperation,
     RowOperation,
 )
-from coding_framework.data.templates.synthetic import SyntheticTask, make_synthetic_task
+from coding_framework.data.templates.synthetic import SyntheticTask, make_synthetic_task, may_be_drawn
 from coding_framework.records import Task
 
 OPERATIONS = (*VECTOR_OPERATIONS, *BROADCAST_OPERATIONS, *ROW_OPERATIONS)
@@ -40,8 +41,14 @@ def drawn(operation: MapOperation | RowOperation, seed: int = 0) -> SyntheticTas
     return make_synthetic_task(random.Random(seed), operation)
 
 
-def truth(task: Task, shape: dict[str, int], seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    inputs = {name: a.astype(np.float64) for name, a in draw_inputs(task, shape, "normal", seed).items()}
+def truth(
+    task: Task, shape: dict[str, int], seed: int = 1, *, decoded: bool = False
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    drawn_inputs = draw_inputs(task, shape, "normal", seed)
+    if decoded:
+        types = {spec.name: spec.dtype for spec in task.inputs}
+        drawn_inputs = {name: decode_elements(a, types[name]) for name, a in drawn_inputs.items()}
+    inputs = {name: a.astype(np.float64) for name, a in drawn_inputs.items()}
     (output,) = task.oracle(np, inputs, shape).values()
     return inputs, np.asarray(output)
 
@@ -94,7 +101,7 @@ def test_different_formulas_have_different_keys(left: Formula, right: Formula) -
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_the_formula_kept_for_an_elementwise_task_is_what_the_task_computes(name: str) -> None:
     task = get_task(name)
-    inputs, output = truth(task, task.visible_shapes[1])
+    inputs, output = truth(task, task.visible_shapes[1], decoded=True)
     np.testing.assert_allclose(ELEMENTWISE[name].compute(np, list(inputs.values())), output, atol=1e-9)
 
 
@@ -102,11 +109,29 @@ def test_the_formula_kept_for_an_elementwise_task_is_what_the_task_computes(name
 def test_the_formula_kept_for_a_row_task_is_what_the_task_sums(name: str) -> None:
     task = get_task(name)
     inputs, output = truth(task, task.visible_shapes[1])
-    np.testing.assert_allclose(ROW_SUMS[name].compute(np, list(inputs.values())).sum(axis=1), output)
+    sums = ROW_SUMS[name].compute(np, list(inputs.values())).sum(axis=1)
+    factor = sums[0] / output[0]
+    assert factor == pytest.approx(1) or factor == pytest.approx(task.visible_shapes[1]["cols"])  # a mean
+    np.testing.assert_allclose(sums, factor * output)
 
 
-def test_no_two_tasks_of_the_catalogue_share_a_key() -> None:
-    assert len({formula_key(task.name) for task in all_tasks()}) == 12
+def test_tasks_share_a_key_only_where_they_share_a_formula() -> None:
+    by_key: dict[str, set[str]] = {}
+    for task in all_tasks():
+        by_key.setdefault(formula_key(task.name), set()).add(task.name)
+    for key, names in by_key.items():
+        assert len(names) == 1 or names <= set(ELEMENTWISE), key
+
+
+@by_operation
+def test_every_operation_has_a_family(operation: MapOperation | RowOperation) -> None:
+    assert drawn(operation).task.family == operation.family
+
+
+def test_operations_that_weigh_or_choose_between_arrays_are_held_out_with_their_family() -> None:
+    held_out = {operation.name for operation in OPERATIONS if not may_be_drawn(operation)}
+    assert {"blend", "choose", "weighted", "average", "maximum", "row_distance"} <= held_out
+    assert len(held_out) < 10
 
 
 @by_operation

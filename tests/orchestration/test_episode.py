@@ -19,11 +19,11 @@ from coding_framework.training.reward_functions.cuda_performance_reward import C
 from tests_support import EvaluationFactory
 
 TASK = get_task("scale")
-ANSWER = "```cuda\n__global__ void k() {}\n```"
+ANSWER = "```cuda\n__global__ void k{}() {{}}\n```"
 
 
 class Model:
-    """Says the same thing every time and remembers what it was asked."""
+    """Says what it is told to, then a new kernel every time, and remembers what it was asked."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -31,7 +31,7 @@ class Model:
 
     async def __call__(self, request: GenerationRequest) -> Generation:
         self.requests.append(request)
-        text = self.answers.pop(0) if self.answers else ANSWER
+        text = self.answers.pop(0) if self.answers else ANSWER.format(len(self.requests))
         return Generation(text=text, prompt_token_ids=(1, 2), token_ids=(3,), log_probs=(-0.5,))
 
 
@@ -58,7 +58,7 @@ async def test_the_generator_opens_and_the_optimizer_is_told_what_the_judge_said
         settings=ConversationConfig(max_turns=3, early_stop_reward=0.95),
     )
     assert [turn.agent for turn in conversation.turns] == ["generator", "optimizer", "optimizer"]
-    assert "it is data_race" in model.requests[1].messages[-1].content
+    assert "It is data_race" in model.requests[1].messages[-1].content
     assert "Write it correctly." in model.requests[1].messages[-1].content
     assert "Write it faster." in model.requests[2].messages[-1].content
     assert conversation.turns[0].generation.token_ids == (3,)
@@ -94,9 +94,7 @@ async def test_an_answer_without_code_is_a_verdict_and_the_next_turn_is_told(
 
 
 async def test_the_fastest_kernel_so_far_is_shown_not_the_last(evaluations: EvaluationFactory) -> None:
-    model = Model(
-        "```cuda\n__global__ void first() {}\n```", "```cuda\n__global__ void second() {}\n```", ANSWER
-    )
+    model = Model("```cuda\n__global__ void first() {}\n```", "```cuda\n__global__ void second() {}\n```")
     judge = Verdicts(
         evaluations.passed(1.2), evaluations.failed(Verdict.WRONG_RESULT), evaluations.passed(1.0)
     )
@@ -108,7 +106,7 @@ async def test_the_fastest_kernel_so_far_is_shown_not_the_last(evaluations: Eval
         settings=ConversationConfig(max_turns=3, early_stop_reward=0.95),
     )
     assert "void first()" in model.requests[2].messages[-1].content
-    assert "it is wrong_result" in model.requests[2].messages[-1].content
+    assert "It is wrong_result" in model.requests[2].messages[-1].content
 
 
 async def test_a_fault_of_the_judge_is_raised_and_never_rewarded() -> None:

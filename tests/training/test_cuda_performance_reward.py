@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coding_framework.config import RewardConfig
+from coding_framework.config import EfficiencyWeights, RewardConfig, RewardWeights, load_config
+from coding_framework.errors import ConfigError
 from coding_framework.records import Evaluation, Verdict
 from coding_framework.records.reward import HIGHEST_REWARD, LOWEST_REWARD
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
@@ -63,7 +64,7 @@ class TestBothPresets:
 
 
 def test_weighted_parts_have_the_stated_weights() -> None:
-    parts = WEIGHTED(MAKE.passed(2.0)).parts
+    parts = WEIGHTED(MAKE.passed(2.0, profile=MAKE.profile(dram_throughput_share=0.6))).parts
     assert parts == pytest.approx(
         {
             "compilation": 0.30,
@@ -130,5 +131,73 @@ def test_warnings_spills_and_bank_conflicts_cost_quality() -> None:
         MAKE.passed(spill_store_bytes=8),
         MAKE.passed(profile=MAKE.profile(bank_conflicts_per_access=3.0)),
         MAKE.passed(registers=200),
+        MAKE.passed(static_shared_bytes=100 * 1024),
     ):
         assert WEIGHTED(dirty).parts["quality"] < clean
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"occupancy": 0.25},
+        {"warp_execution_efficiency": 0.5},
+        {"coalescing_efficiency": 0.125},
+        {"dram_throughput_share": 0.1},
+        {"achieved_occupancy": 0.3},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_every_counter_of_the_profile_moves_efficiency(worse: dict[str, float]) -> None:
+    good, bad = (WEIGHTED(MAKE.passed(profile=MAKE.profile(**change))) for change in ({}, worse))
+    assert bad.parts["efficiency"] < good.parts["efficiency"]
+    assert bad.total < good.total
+
+
+def test_moving_bytes_that_nobody_reads_is_no_use_of_bandwidth() -> None:
+    wasteful = MAKE.profile(dram_throughput_share=1.0, coalescing_efficiency=0.125)
+    assert WEIGHTED(MAKE.passed(profile=wasteful)).terms["bandwidth"] == pytest.approx(0.125 / 0.6)
+
+
+def test_a_mix_is_the_two_presets_by_their_shares() -> None:
+    mixed = CUDAPerformanceReward(RewardConfig(preset="mixed", gated_share=0.25))
+    for evaluation in (MAKE.passed(1.5), MAKE.failed(Verdict.TIMEOUT), MAKE.failed(Verdict.WRONG_RESULT)):
+        wanted = 0.75 * WEIGHTED(evaluation).total + 0.25 * GATED(evaluation).total
+        assert mixed(evaluation).total == pytest.approx(wanted)
+    assert "gated gate" in mixed(MAKE.failed(Verdict.WRONG_RESULT)).parts
+
+
+def test_weights_come_from_the_config() -> None:
+    weights = RewardWeights(compilation=0.1, correctness=0.2, performance=0.7, efficiency=0, quality=0)
+    parts = CUDAPerformanceReward(RewardConfig(weights=weights))(MAKE.passed(2.0)).parts
+    assert (parts["compilation"], parts["correctness"], parts["performance"]) == pytest.approx(
+        (0.1, 0.2, 0.7)
+    )
+    only = EfficiencyWeights(occupancy=1, warp_efficiency=0, coalescing=0, bandwidth=0)
+    profile = MAKE.profile(occupancy=0.5, coalescing_efficiency=0.1)
+    reward = CUDAPerformanceReward(RewardConfig(efficiency=only))(MAKE.passed(profile=profile))
+    assert reward.parts["efficiency"] == pytest.approx(0.05)
+
+
+def test_an_agent_is_paid_by_its_own_weights_and_the_others_by_the_common_ones() -> None:
+    tester = RewardWeights(compilation=0, correctness=1, performance=0, efficiency=0, quality=0)
+    reward = CUDAPerformanceReward(RewardConfig(agents={"tester": tester}))
+    assert reward.for_agent("tester")(MAKE.passed(1.0)).total == 1.0
+    assert reward.for_agent("generator")(MAKE.passed(1.0)) == reward(MAKE.passed(1.0))
+
+
+@pytest.mark.parametrize(
+    ("override", "complaint"),
+    [
+        ("reward.weights.performance=0.9", "at most 1"),
+        ("reward.weights.compilation=-0.1", "greater than or equal to 0"),
+        ("reward.gated.correctness=0.05", "passing pays"),
+        ("reward.agents.tester.correctnes=0.1", "did you mean 'correctness'?"),
+        ("reward.agents.nobody.correctness=0.1", "reward.agents.nobody"),
+        ("reward.target_speedup=1", "greater than 1"),
+        ("reward.efficiency.occupancyy=1", "did you mean 'occupancy'?"),
+    ],
+)
+def test_nonsense_in_the_reward_section_is_refused(override: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(None, [override])
+    assert complaint in str(caught.value)

@@ -13,7 +13,7 @@ from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
 
 if TYPE_CHECKING:
     from coding_framework.config import JudgeConfig
-    from coding_framework.evaluation.bench.records import BenchJudgeResult, SoakResult
+    from coding_framework.evaluation.bench.records import BenchJudgeResult, BenchPairsResult, SoakResult
 
 app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 
@@ -76,6 +76,38 @@ def soak(
         _show_soak(result)
     if result.complaints:
         raise typer.Exit(1)
+
+
+@app.command()
+def pairs(
+    executor: ExecutorOption = "auto",
+    seconds: Annotated[float, typer.Option("--seconds", min=1, help="How long drafts are begun.")] = 60.0,
+    workers: WorkersOption = None,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Training pairs made and judged in a minute, over all tiers, and what was shared between them."""
+    from coding_framework.cli.output import print_record
+    from coding_framework.config import load_config
+    from coding_framework.data.tasks import all_tasks
+    from coding_framework.evaluation.bench.pairs_bench import bench_pairs
+
+    chosen = _judge_config(config, set_, executor, workers)
+    loaded = load_config(config, set_ or ())
+    with _steps() as step:
+        result = bench_pairs(
+            chosen,
+            all_tasks(),
+            loaded.tasks.held_out,
+            seconds=seconds,
+            seed=loaded.run.seed,
+            on_done=step("pairs", 0),
+        )
+    if json:
+        print_record(result)
+    else:
+        _show_pairs(result)
 
 
 def _judge_config(
@@ -188,3 +220,40 @@ def _soak_rows(result: SoakResult) -> Iterator[tuple[str, str]]:
     gpu = result.gpu_growth_bytes
     yield "GPU memory", "no GPU" if gpu is None else f"growth {gpu / 2**20:+,.0f} MiB"
     yield "left behind", f"{len(result.leaked_processes)} processes, {result.leaked_descriptors} descriptors"
+
+
+def _show_pairs(result: BenchPairsResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from coding_framework.cli.output import stdout_console
+
+    table = Table("what", "figure", title=f"{result.num_kept} pairs in {result.seconds:.0f} s")
+    for name, value in _pairs_rows(result):
+        table.add_row(name, Text(value))
+    stdout_console().print(table)
+
+
+def _pairs_rows(result: BenchPairsResult) -> Iterator[tuple[str, str]]:
+    yield (
+        "kept pairs a minute",
+        f"{result.kept_per_minute:,.0f} ({result.workers} lanes, {result.cores} cores)",
+    )
+    yield "CPU time a kept pair", f"{result.cpu_s_per_pair:.3f} s of all processes"
+    yield "by tier", ", ".join(f"{tier}: {count}" for tier, count in result.by_tier.items())
+    yield "by kind", ", ".join(f"{kind}: {count}" for kind, count in result.by_kind.items())
+    yield "families", f"{len(result.by_family)}: {', '.join(result.by_family)}"
+    dropped = ", ".join(f"{count} {reason}" for reason, count in result.rejected.items())
+    yield (
+        "dropped drafts",
+        f"{result.num_drafts - result.num_kept} of {result.num_drafts}: {dropped or 'none'}",
+    )
+    asked = result.judged_in_full + result.shared + result.remembered
+    shared = f"{result.shared} of {asked} candidates had the PTX and plan of one that had passed"
+    yield (
+        "verdicts shared by PTX",
+        f"{result.shared_rate:.0%}: {shared}; {result.judged_in_full} were judged in full",
+    )
+    cached = f"{result.from_cache} of {result.compiled} compilations; it was empty at the start"
+    yield "compile cache hits", cached
+    yield "times are", result.time_kind or "none: no pair was kept"

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from coding_framework import __version__
-from coding_framework.cli import bench, doctor, evaluate, judge, models, report, tasks, train
+from coding_framework.cli import (
+    bench,
+    data,
+    doctor,
+    evaluate,
+    judge,
+    models,
+    optimize,
+    report,
+    rescore,
+    tasks,
+    train,
+)
 from coding_framework.errors import FrameworkError
 
 app = typer.Typer(
@@ -20,12 +32,15 @@ app = typer.Typer(
 )
 app.command()(doctor.doctor)
 app.command()(judge.judge)
+app.command()(optimize.optimize)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(report.report)
+app.command()(rescore.rescore)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(models.app, name="models")
 app.add_typer(bench.app, name="bench")
+app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,13 +1,20 @@
 """One config tree: defaults, then a TOML file, then the command line."""
 
+from coding_framework.config.curriculum import CurriculumConfig, CurriculumTier
 from coding_framework.config.load import build_config, load_config, preset_dir
+from coding_framework.config.reward import (
+    EfficiencyWeights,
+    GatedWeights,
+    QualityWeights,
+    RewardConfig,
+    RewardWeights,
+)
 from coding_framework.config.tree import (
     ConversationConfig,
     EvaluationConfig,
     FrameworkConfig,
     JudgeConfig,
     ModelConfig,
-    RewardConfig,
     RLConfig,
     RunConfig,
     SFTConfig,
@@ -16,12 +23,18 @@ from coding_framework.config.tree import (
 
 __all__ = [
     "ConversationConfig",
+    "CurriculumConfig",
+    "CurriculumTier",
+    "EfficiencyWeights",
     "EvaluationConfig",
     "FrameworkConfig",
+    "GatedWeights",
     "JudgeConfig",
     "ModelConfig",
+    "QualityWeights",
     "RLConfig",
     "RewardConfig",
+    "RewardWeights",
     "RunConfig",
     "SFTConfig",
     "TasksConfig",

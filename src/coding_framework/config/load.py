@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -92,10 +92,14 @@ def _explain(item: Any) -> str:
 
 
 def _fields_at(location: tuple[int | str, ...]) -> list[str]:
-    model: type[BaseModel] = FrameworkConfig
+    """The keys that are known there; sections may stand in a table (`reward.agents.tester`) or a list."""
+    annotation: Any = FrameworkConfig
     for part in location:
-        annotation = model.model_fields[str(part)].annotation
-        assert isinstance(annotation, type)
-        assert issubclass(annotation, BaseModel)
-        model = annotation
-    return list(model.model_fields)
+        inner = [kind for kind in get_args(annotation) if _is_section(kind)]
+        annotation = inner[0] if inner else annotation.model_fields[str(part)].annotation
+    inner = [kind for kind in (annotation, *get_args(annotation)) if _is_section(kind)]
+    return list(inner[0].model_fields)
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from coding_framework.config.curriculum import CurriculumConfig
+from coding_framework.config.reward import RewardConfig
 from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
 
@@ -77,7 +79,7 @@ class JudgeConfig(Record):
 class ConversationConfig(Record):
     """The shape of an episode."""
 
-    max_turns: int = Field(default=3, ge=1, le=20)
+    max_turns: int = Field(default=5, ge=1, le=20)
     """Generator turn plus optimizer turns."""
     discount: float = Field(default=0.9, ge=0, le=1)
     """Discount between turns."""
@@ -87,15 +89,8 @@ class ConversationConfig(Record):
     """Limit of a prompt."""
     max_response_tokens: int = Field(default=384, ge=16)
     """Limit of one answer."""
-
-
-class RewardConfig(Record):
-    """Which reward, and its scale."""
-
-    preset: Literal["weighted", "gated"] = "weighted"
-    """`weighted`: five weighted parts; `gated`: nothing unless it compiles and passes."""
-    target_speedup: float = Field(default=2.0, gt=1)
-    """Speedup at which the performance part is full."""
+    tester: bool = False
+    """Ask the tester for shapes on which a kernel that passed may fail, and judge it on them as well."""
 
 
 class SFTConfig(Record):
@@ -103,8 +98,10 @@ class SFTConfig(Record):
 
     enabled: bool = True
     """Whether it runs."""
-    pairs: int = Field(default=1000, ge=1)
-    """Judged pairs to train on."""
+    pairs: int | None = Field(default=None, ge=1)
+    """Judged pairs in all, short ones from the templates and `tasks.train`; None: `pairs_per_family`."""
+    pairs_per_family: int = Field(default=1000, ge=1)
+    """Judged pairs of each task family, over all tiers, where `pairs` gives no total."""
     steps: int = Field(default=400, ge=1)
     """Optimizer steps."""
     learning_rate: float = Field(default=1e-3, gt=0)
@@ -226,6 +223,8 @@ class FrameworkConfig(Record):
     """In which episodes."""
     reward: RewardConfig = RewardConfig()
     """For which reward."""
+    curriculum: CurriculumConfig = CurriculumConfig()
+    """In which order."""
     sft: SFTConfig = SFTConfig()
     """Supervised warm start."""
     rl: RLConfig = RLConfig()

@@ -53,7 +53,7 @@ def wrong_result_words(task: Task, check: ShapeCheck) -> str:
     first = check.wrong_elements[0]
     text = (
         f"wrong result for {shape_words(task, check.dimensions, hidden=check.hidden)} "
-        f"({check.distribution} inputs): {check.num_wrong} of {total} elements are wrong"
+        f"({check.distribution} inputs): {_how_many(check.num_wrong, total, hidden=check.hidden)} wrong"
     )
     if isnan(first.actual) and not isnan(first.expected):
         text += f"; {_element(first.output, first.index, hidden=check.hidden)} is NaN: was it ever written?"
@@ -64,6 +64,15 @@ def wrong_result_words(task: Task, check: ShapeCheck) -> str:
         f"{text}; first: {_element(first.output, first.index, hidden=False)} should be {first.expected:.6g} "
         f"but is {first.actual:.6g}"
     )
+
+
+def _how_many(wrong: int, total: int, *, hidden: bool) -> str:
+    """A count, or for a hidden shape no more than what it does not tell its size by."""
+    if not hidden:
+        return f"{wrong} of {total} elements are"
+    if wrong == total:
+        return "every element is"
+    return f"{'most' if 2 * wrong > total else 'some'} elements are"
 
 
 def passed_words(timing: KernelTiming, profile: ProfileReport | None) -> str:

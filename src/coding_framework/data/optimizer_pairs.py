@@ -10,11 +10,12 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 
 from coding_framework.data.pair_records import BuildOptimizerPrompt, DraftPair, JudgeFunction
+from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.tasks import variants
-from coding_framework.data.templates.catalogue_keys import formula_key, held_out_keys
+from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.data.templates.mistakes import MISTAKES
 from coding_framework.data.templates.signature import PLAIN
-from coding_framework.data.templates.synthetic import draw_synthetic_task
+from coding_framework.data.templates.synthetic import SyntheticTask, draw_synthetic_task
 from coding_framework.errors import JudgeFault, UserError
 from coding_framework.records import Candidate, Task
 
@@ -38,12 +39,13 @@ def generate_optimizer_pairs(
     are judged here, because it quotes what the judge said of them.
     """
     rng = random.Random(seed)
-    held_out = held_out_keys(exclude)
+    held_out = HeldOut(exclude)
     known = [
         (task, variant.source)
         for task in tasks
         for variant in variants(task.name)
-        if formula_key(task.name) not in held_out and len(variant.source) <= MAX_OPTIMIZER_ANSWER_CHARS
+        if held_out.allows_kernel(task, formula_key(task.name), variant.source)
+        and len(variant.source) <= MAX_OPTIMIZER_ANSWER_CHARS
     ]
     rng.shuffle(known)
     for task, source in known[:count]:
@@ -57,11 +59,11 @@ def generate_optimizer_pairs(
 
 
 def _synthetic_speedup(
-    rng: random.Random, held_out: frozenset[str], judge: JudgeFunction, build_prompt: BuildOptimizerPrompt
+    rng: random.Random, held_out: HeldOut, judge: JudgeFunction, build_prompt: BuildOptimizerPrompt
 ) -> DraftPair:
     """A naive kernel and its vectorised or warp-wide form."""
     for _ in range(_MAX_REPEATS):
-        drawn = draw_synthetic_task(rng, held_out)
+        drawn = _allowed_task(rng, held_out)
         better = drawn.optimised_kernel(PLAIN)
         if better is not None and len(better) <= MAX_OPTIMIZER_ANSWER_CHARS:
             return _improvement(
@@ -71,10 +73,10 @@ def _synthetic_speedup(
 
 
 def _synthetic_repair(
-    rng: random.Random, held_out: frozenset[str], judge: JudgeFunction, build_prompt: BuildOptimizerPrompt
+    rng: random.Random, held_out: HeldOut, judge: JudgeFunction, build_prompt: BuildOptimizerPrompt
 ) -> DraftPair:
     """A kernel with a usual mistake and the same kernel without it."""
-    drawn = draw_synthetic_task(rng, held_out)
+    drawn = _allowed_task(rng, held_out)
     broken = rng.choice(MISTAKES)(drawn.task.baseline)
     evaluation = judge(drawn.task, Candidate(source=broken))
     if evaluation.passed:
@@ -87,6 +89,14 @@ def _synthetic_repair(
         source=drawn.task.baseline,
         formula=drawn.formula_key,
     )
+
+
+def _allowed_task(rng: random.Random, held_out: HeldOut) -> SyntheticTask:
+    for _ in range(_MAX_REPEATS):
+        drawn = draw_synthetic_task(rng, held_out.keys)
+        if held_out.allows_kernel(drawn.task, drawn.formula_key, drawn.task.baseline):
+            return drawn
+    raise UserError("the held-out tasks leave no template to draw from")
 
 
 def _improvement(

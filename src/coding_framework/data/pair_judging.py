@@ -1,8 +1,7 @@
-"""Drafts through the judge, and pairs through files.
+"""Drafts through the judge.
 
 Guarantees: only drafts that passed become pairs, no kernel twice for one agent; what was dropped is
-counted with its reason, and the judge's own faults apart from the kernels'. Files are written beside
-and renamed, so a file that exists is whole.
+counted with its reason, and the judge's own faults apart from the kernels'.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from coding_framework.data.pair_records import DraftPair, JudgeFunction, SFTPair
-from coding_framework.errors import JudgeFault, StorageError, UserError
+from coding_framework.data.pair_records import DraftPair, JudgeFunction, PairKind, SFTPair
+from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.errors import JudgeFault
 from coding_framework.records import Candidate, Evaluation, Record, Verdict
 
 MIN_OPTIMIZER_SPEEDUP = 1.02
@@ -32,9 +31,11 @@ class RejectedDraft(Record):
     task: str
     """Name of the task."""
     reason: str
-    """The verdict, or `duplicate`, `not faster`, `judge fault`."""
+    """The verdict, or `duplicate`, `held out`, `not faster`, `judge fault`, ..."""
     message: str
     """The judge's words."""
+    kind: PairKind = "write"
+    """What would have been asked for."""
 
 
 class PairReport(Record):
@@ -59,13 +60,21 @@ class PairReport(Record):
 
 
 def judge_pairs(
-    drafts: Iterable[DraftPair], judge: JudgeFunction, progress: Progress | None = None, *, workers: int = 1
+    drafts: Iterable[DraftPair],
+    judge: JudgeFunction,
+    progress: Progress | None = None,
+    *,
+    workers: int = 1,
+    held_out: HeldOut | None = None,
 ) -> PairReport:
-    """Judge every draft, `workers` at a time; keep those that pass, in the order of the drafts."""
+    """Judge every draft, `workers` at a time; keep those that pass, in the order of the drafts.
+
+    With `held_out`, what is of a held-out family, task, formula, code or PTX is dropped as such.
+    """
     start = time.perf_counter()
     pairs: list[SFTPair] = []
     rejected: list[RejectedDraft] = []
-    for number, outcome in enumerate(_outcomes(drafts, judge, workers), start=1):
+    for number, outcome in enumerate(_outcomes(drafts, judge, workers, held_out), start=1):
         if isinstance(outcome, SFTPair):
             pairs.append(outcome)
         else:
@@ -77,7 +86,7 @@ def judge_pairs(
 
 
 def _outcomes(
-    drafts: Iterable[DraftPair], judge: JudgeFunction, workers: int
+    drafts: Iterable[DraftPair], judge: JudgeFunction, workers: int, held_out: HeldOut | None
 ) -> Iterator[SFTPair | RejectedDraft]:
     """In order, a few drafts ahead of the one being waited for."""
     seen: set[tuple[str, str]] = set()
@@ -86,7 +95,9 @@ def _outcomes(
         try:
             for draft in drafts:
                 identity = (draft.agent, Candidate(source=draft.source).digest)
-                waiting.append(threads.submit(_judge_one, draft, judge, is_new=identity not in seen))
+                waiting.append(
+                    threads.submit(_judge_one, draft, judge, held_out, is_new=identity not in seen)
+                )
                 seen.add(identity)
                 if len(waiting) > 2 * workers:
                     yield waiting.popleft().result()
@@ -97,10 +108,17 @@ def _outcomes(
                 future.cancel()
 
 
-def _judge_one(draft: DraftPair, judge: JudgeFunction, *, is_new: bool) -> SFTPair | RejectedDraft:
+def _judge_one(
+    draft: DraftPair, judge: JudgeFunction, held_out: HeldOut | None, *, is_new: bool
+) -> SFTPair | RejectedDraft:
     candidate = Candidate(source=draft.source)
     if not is_new:
         return RejectedDraft(task=draft.task.name, reason="duplicate", message=candidate.digest)
+    contaminated = held_out and (
+        held_out.why_not_task(draft.task, draft.formula) or held_out.why_not_code(draft.source)
+    )
+    if contaminated:
+        return RejectedDraft(task=draft.task.name, reason="held out", message=contaminated)
     try:
         evaluation = judge(draft.task, candidate)
     except JudgeFault as fault:
@@ -108,6 +126,10 @@ def _judge_one(draft: DraftPair, judge: JudgeFunction, *, is_new: bool) -> SFTPa
     reason = _reason_to_reject(draft, evaluation)
     if reason is not None:
         return RejectedDraft(task=draft.task.name, reason=reason, message=evaluation.message)
+    ptx = evaluation.compilation.ptx if evaluation.compilation else None
+    contaminated = held_out.why_not_ptx(ptx) if held_out and ptx else None
+    if contaminated:
+        return RejectedDraft(task=draft.task.name, reason="held out", message=contaminated)
     return _accept(draft, candidate, evaluation)
 
 
@@ -132,36 +154,7 @@ def _accept(draft: DraftPair, candidate: Candidate, evaluation: Evaluation) -> S
         verdict=Verdict.PASSED,
         speedup=evaluation.speedup,
         digest=candidate.digest,
+        kind="write" if draft.agent == "generator" else "repair" if draft.repairs else "optimise",
+        tier=draft.task.tier,
+        time_kind=evaluation.timing.kind if evaluation.timing else "modelled",
     )
-
-
-def write_pairs(path: Path, pairs: Iterable[SFTPair]) -> int:
-    """One JSON object a line; returns how many. An interrupted write leaves the old file."""
-    partial = path.with_name(f"{path.name}.partial")
-    count = 0
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8") as file:
-            for pair in pairs:
-                file.write(pair.model_dump_json() + "\n")
-                count += 1
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StorageError(f"the pairs could not be written to {path}: {error}") from error
-    return count
-
-
-def read_pairs(path: Path) -> tuple[SFTPair, ...]:
-    """The pairs of a file, each validated again; raises `UserError` that names the line."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise UserError(f"the pairs in {path} cannot be read: {error}") from error
-    pairs = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            pairs.append(SFTPair.model_validate_json(line))
-        except ValidationError as error:
-            raise UserError(f"{path}, line {number}, is not a training pair: {error}") from error
-    return tuple(pairs)

@@ -7,15 +7,34 @@ that was judged.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from coding_framework.records import AgentRole, Candidate, Evaluation, Message, Record, Task, Verdict
+from coding_framework.records import (
+    AgentRole,
+    Candidate,
+    Evaluation,
+    Message,
+    Record,
+    Task,
+    TimeKind,
+    Verdict,
+)
 
 BuildPrompt = Callable[[Task], tuple[Message, ...]]
 BuildOptimizerPrompt = Callable[[Task, str, Evaluation], tuple[Message, ...]]
 """From a task, the kernel to improve and what the judge said of it."""
 JudgeFunction = Callable[[Task, Candidate], Evaluation]
+PairKind = Literal["write", "repair", "optimise"]
+"""A kernel from a request, a right kernel from a broken one, a faster kernel from a slower one."""
+
+PAIR_KINDS: tuple[PairKind, ...] = ("write", "repair", "optimise")
+
+
+def agent_of(kind: PairKind) -> AgentRole:
+    """Whose answer a pair of this kind is."""
+    return "generator" if kind == "write" else "optimizer"
 
 
 class DraftPair(Record):
@@ -63,6 +82,18 @@ class SFTPair(Record):
     """Over the naive kernel, as the judge measured or modelled it."""
     digest: str
     """Content address of the kernel."""
+    kind: PairKind = "write"
+    """What is asked for."""
+    tier: int = Field(default=0, ge=0, le=3)
+    """Tier of the task."""
+    original: str = ""
+    """The task under whose names it was judged; empty: its own."""
+    variant: str = ""
+    """Which kernel of the task the answer is; empty where that is not known."""
+    mistake: str = ""
+    """What was wrong with the kernel that a repair starts from."""
+    time_kind: TimeKind = "modelled"
+    """Whether `speedup` comes from measured or from modelled times."""
 
     @model_validator(mode="after")
     def _it_was_judged_and_passed(self) -> SFTPair:

@@ -3,7 +3,9 @@
 Guarantees: drafts follow from their seed alone; the prompt is built by the same function that
 inference uses (it is passed in, as this package lies below the agents); a formula of a held-out task
 is never drafted, whatever its constants, names or layout. `judge_pairs` then keeps what passed. It
-does not decide which tasks are held out.
+does not decide which tasks are held out. These are the short pairs, for small models: the templates'
+element-wise and row operations with the shortest kernels of the catalogue. Pairs over all tiers, by
+family, are made in `data/pairs/`.
 """
 
 from __future__ import annotations
@@ -12,13 +14,8 @@ import random
 from collections.abc import Collection, Iterator, Sequence
 
 from coding_framework.data.optimizer_pairs import MAX_OPTIMIZER_ANSWER_CHARS, generate_optimizer_pairs
-from coding_framework.data.pair_judging import (
-    PairReport,
-    RejectedDraft,
-    judge_pairs,
-    read_pairs,
-    write_pairs,
-)
+from coding_framework.data.pair_files import read_pairs, write_pairs
+from coding_framework.data.pair_judging import PairReport, RejectedDraft, judge_pairs
 from coding_framework.data.pair_records import (
     BuildOptimizerPrompt,
     BuildPrompt,
@@ -26,8 +23,9 @@ from coding_framework.data.pair_records import (
     JudgeFunction,
     SFTPair,
 )
+from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.tasks import variants
-from coding_framework.data.templates.catalogue_keys import formula_key, held_out_keys
+from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.data.templates.drawing import draw_style
 from coding_framework.data.templates.synthetic import draw_synthetic_task
 from coding_framework.errors import UserError
@@ -68,9 +66,10 @@ def generate_pairs(
     cannot give as many different kernels.
     """
     rng = random.Random(seed)
-    held_out = held_out_keys(exclude)
-    known = [_draft(task, source, build_prompt) for task in tasks for source in _short_sources(task)]
-    known = [draft for draft in known if draft.formula not in held_out]
+    held_out = HeldOut(exclude)
+    allowed = [task for task in tasks if held_out.allows(task, formula_key(task.name))]
+    known = [_draft(task, source, build_prompt) for task in allowed for source in _short_sources(task)]
+    known = [draft for draft in known if held_out.why_not_code(draft.source) is None]
     rng.shuffle(known)
     places = set(rng.sample(range(count), min(len(known), count)))
     seen = {Candidate(source=draft.source).digest for draft in known}
@@ -89,14 +88,14 @@ def _draft(task: Task, source: str, build_prompt: BuildPrompt) -> DraftPair:
 
 
 def _new_synthetic(
-    rng: random.Random, held_out: frozenset[str], seen: set[str], build_prompt: BuildPrompt
+    rng: random.Random, held_out: HeldOut, seen: set[str], build_prompt: BuildPrompt
 ) -> DraftPair:
     """A synthetic draft whose kernel was not drafted before."""
     for _ in range(_MAX_REPEATS):
-        drawn = draw_synthetic_task(rng, held_out)
+        drawn = draw_synthetic_task(rng, held_out.keys)
         source = drawn.kernel(draw_style(rng))
         digest = Candidate(source=source).digest
-        if digest not in seen:
+        if digest not in seen and held_out.allows_kernel(drawn.task, drawn.formula_key, source):
             seen.add(digest)
             messages = build_prompt(drawn.task)
             return DraftPair(

@@ -31,8 +31,11 @@ class Interval(Record):
     """Upper end."""
 
 
-def wilson_interval(successes: int, samples: int) -> Interval:
-    """Wilson's score interval: unlike the normal one it is honest at 0/n, n/n and for small n."""
+def wilson_interval(successes: float, samples: float) -> Interval:
+    """Wilson's score interval: unlike the normal one it is honest at 0/n, n/n and for small n.
+
+    Counts need not be whole: weighted samples come with an effective number.
+    """
     if not 0 <= successes <= samples or samples < 1:
         raise ValueError(f"{successes} successes of {samples} samples is no share")
     share, z2 = successes / samples, _Z_95**2

@@ -17,6 +17,7 @@ from coding_framework.records.conversation import (
     Generation,
     GenerationRequest,
     Message,
+    TesterReport,
 )
 from coding_framework.records.evaluation import Evaluation, Gate, Verdict
 from coding_framework.records.expression import Expression, parse_expression
@@ -75,6 +76,7 @@ __all__ = [
     "ShapeCheck",
     "Task",
     "TensorSpec",
+    "TesterReport",
     "TimeKind",
     "Tolerance",
     "Verdict",

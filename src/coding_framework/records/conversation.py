@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from coding_framework.records.base import Record
 from coding_framework.records.evaluation import Evaluation
 from coding_framework.records.reward import RewardComponents
+from coding_framework.records.task import Distribution
 
 Role = Literal["system", "user", "assistant"]
 AgentRole = Literal["generator", "optimizer", "tester"]
@@ -34,6 +35,9 @@ class GenerationRequest(Record):
     """The whole prompt."""
     max_tokens: int = Field(ge=1)
     """Limit of the answer."""
+    seed: int | None = Field(default=None, ge=0)
+    """Where given, the answer is drawn from it, so that asking again after a restart gives the same one;
+    None: the model's own order of requests decides."""
 
 
 class Generation(Record):
@@ -57,6 +61,38 @@ class Generation(Record):
         return self
 
 
+class TesterReport(Record):
+    """What the tester added to a turn: shapes of its own choice, and the verdict on them."""
+
+    messages: tuple[Message, ...]
+    """The prompt in words."""
+    generation: Generation
+    """The answer."""
+    shapes: tuple[dict[str, int], ...] = ()
+    """Sizes that it asked for and that fit the task."""
+    distributions: tuple[Distribution, ...] = ()
+    """How the inputs of each were drawn."""
+    reason: str | None = None
+    """Why there are none."""
+    evaluation: Evaluation | None = None
+    """The verdict on the turn's candidate with these shapes added; None where there are none."""
+
+    @model_validator(mode="after")
+    def _shapes_were_judged(self) -> TesterReport:
+        if bool(self.shapes) != (self.evaluation is not None) or bool(self.shapes) == bool(self.reason):
+            raise ValueError(
+                "a tester's report holds shapes with a verdict, or the reason why there are none"
+            )
+        if len(self.distributions) != len(self.shapes):
+            raise ValueError("every shape of a tester has a distribution")
+        return self
+
+    @property
+    def found_fault(self) -> bool:
+        """Whether the candidate fails on the tester's shapes."""
+        return self.evaluation is not None and not self.evaluation.passed
+
+
 class ConversationTurn(Record):
     """One answer of one agent and everything that followed from it."""
 
@@ -72,6 +108,8 @@ class ConversationTurn(Record):
     """The judge's verdict on it."""
     reward: RewardComponents
     """What it earned."""
+    tests: TesterReport | None = None
+    """The tester's part, where there is a tester; its verdict is then the turn's if it found a fault."""
 
 
 class Conversation(Record):

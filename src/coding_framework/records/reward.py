@@ -27,9 +27,16 @@ class RewardComponents(Record):
     """The sum, clipped to the bounds."""
     explanation: str
     """The same in words."""
+    terms: dict[str, float] = Field(default_factory=dict)
+    """The counters behind the parts, each from 0 (bad) to 1 (good), e.g. `occupancy`."""
+    left_out: tuple[str, ...] = ()
+    """Terms that nobody counted: neither reward nor penalty, the others weigh more."""
 
     @model_validator(mode="after")
     def _the_total_is_the_clipped_sum(self) -> RewardComponents:
         if abs(clip_reward(sum(self.parts.values())) - self.total) > 1e-9:
             raise ValueError(f"parts {self.parts} do not add up to {self.total}")
+        both = set(self.terms) & set(self.left_out)
+        if both:
+            raise ValueError(f"counted and left out at once: {sorted(both)}")
         return self

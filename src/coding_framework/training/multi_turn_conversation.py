@@ -1,44 +1,22 @@
 """Conversations as the trainer sees them: settings, judge and reward bound together.
 
 `CUDAConversationState` is the running summary of a conversation, derived from its turns, so it can
-never disagree with them.
+never disagree with them (`orchestration/conversation_state.py`, whose prompts need it too). With a file
+for checkpoints a conversation that was killed goes on at its last finished step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from pathlib import Path
 
 from coding_framework.config import ConversationConfig
+from coding_framework.orchestration.conversation_state import CUDAConversationState
 from coding_framework.orchestration.episode import Generate, JudgeFn, Phase, RewardFn, run_episode
-from coding_framework.records import Conversation, ConversationTurn, Record, Task
+from coding_framework.orchestration.workflow import CUDAKernelWorkflow
+from coding_framework.records import Conversation, ConversationTurn, ModuleTask, Task
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 
 __all__ = ["CUDAConversationState", "ConversationTurn", "MultiTurnConversationManager"]
-
-
-class CUDAConversationState(Record):
-    """What a conversation has tried so far."""
-
-    task: str
-    """Name of the task."""
-    performance_trajectory: tuple[float | None, ...]
-    """Speedup of each turn; None where it did not pass."""
-    failed_attempts: tuple[str, ...]
-    """The judge's words for each failure, in order."""
-    best_turn: int | None
-    """Index of the fastest turn that passed."""
-
-    @classmethod
-    def of(cls, task: str, turns: Sequence[ConversationTurn]) -> CUDAConversationState:
-        """The state after these turns."""
-        speedups = tuple(turn.evaluation.speedup for turn in turns)
-        passed = [(speedup, -index) for index, speedup in enumerate(speedups) if speedup is not None]
-        return cls(
-            task=task,
-            performance_trajectory=speedups,
-            failed_attempts=tuple(t.evaluation.message for t in turns if not t.evaluation.passed),
-            best_turn=-max(passed)[1] if passed else None,
-        )
 
 
 class MultiTurnConversationManager:
@@ -50,19 +28,42 @@ class MultiTurnConversationManager:
         *,
         judge: JudgeFn | None = None,
         reward_function: RewardFn | None = None,
+        checkpoints: Path | None = None,
     ) -> None:
+        """Without a judge the default one is used; `checkpoints` is a SQLite file."""
         self.settings = settings or ConversationConfig()
         self._judge = judge
         self._reward = reward_function or CUDAPerformanceReward()
+        self._checkpoints = checkpoints
 
     async def run_conversation(
-        self, task: Task, generate: Generate, *, phase: Phase = "interactive"
+        self,
+        task: Task | ModuleTask,
+        generate: Generate,
+        *,
+        phase: Phase = "interactive",
+        conversation_id: str | None = None,
     ) -> Conversation:
-        """One episode on `task`. Without a judge of its own it uses the default one."""
+        """One episode on `task`; with an id it is reproducible, and with checkpoints it can be resumed."""
+        judge, reward = self._judge_function(), self._reward
+        if self._checkpoints is None or conversation_id is None:
+            return await run_episode(
+                task,
+                generate,
+                judge=judge,
+                reward=reward,
+                settings=self.settings,
+                phase=phase,
+                conversation_id=conversation_id,
+            )
+        workflow = CUDAKernelWorkflow(
+            self.settings, judge=judge, reward=reward, checkpoints=self._checkpoints
+        )
+        return await workflow.run(task, generate, conversation_id=conversation_id, phase=phase)
+
+    def _judge_function(self) -> JudgeFn:
         if self._judge is None:
             from coding_framework.cuda.pool import JudgePool
 
             self._judge = JudgePool().judge_async
-        return await run_episode(
-            task, generate, judge=self._judge, reward=self._reward, settings=self.settings, phase=phase
-        )
+        return self._judge

@@ -13,9 +13,12 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from coding_framework.agents.specializer import AgentSpecializer
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
+from coding_framework.data.curriculum_manager import CurriculumManager
+from coding_framework.data.sakana_loader import SakanaDataLoader
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
@@ -24,7 +27,15 @@ from coding_framework.training.reward_functions.cuda_performance_reward import C
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
-__all__ = ["CUDAPitfallDetector", "CUDASafetyAnalyzer", "MultiAgentVERLTrainer", "RLResult"]
+__all__ = [
+    "AgentSpecializer",
+    "CUDAPitfallDetector",
+    "CUDASafetyAnalyzer",
+    "CurriculumManager",
+    "MultiAgentVERLTrainer",
+    "RLResult",
+    "SakanaDataLoader",
+]
 
 
 class MultiAgentVERLTrainer:

@@ -1,14 +1,12 @@
 """What an agent talks to: messages in, an answer with its exact token ids out.
 
 `ChatModel` is the seam; agents, episodes and the evaluation know only it. `TransformersChatModel`
-runs a model in this process.
+runs a model in this process; `vllm_model` and `openai_model` hold the others, `open_model` the door.
 """
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -19,6 +17,7 @@ from coding_framework.agents.models.batch_queue import BatchQueue
 from coding_framework.agents.models.batched_generator import BatchedGenerator, Sampled
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.agents.models.loading import default_device, load_causal_model, load_tokenizer
+from coding_framework.agents.models.prompt_seeds import PromptSeeds
 from coding_framework.agents.models.store import resolve_model
 from coding_framework.errors import UserError
 from coding_framework.records import Generation, GenerationRequest
@@ -58,7 +57,7 @@ class TransformersChatModel:
     def __init__(self, generator: BatchedGenerator, settings: SamplingSettings) -> None:
         self._generator = generator
         self._settings = settings
-        self._occurrences: Counter[bytes] = Counter()
+        self._seeds = PromptSeeds(settings.seed)
         self._queue: BatchQueue[_Prompt, Sampled] = BatchQueue(
             self._run_batch, max_batch_size=settings.max_batch_size
         )
@@ -99,14 +98,7 @@ class TransformersChatModel:
                 f"the prompt has {len(ids)} tokens, but the model's context holds {limit} with the answer: "
                 f"shorten the conversation (conversation.max_turns, conversation.max_prompt_tokens)"
             )
-        return _Prompt(ids, request.max_tokens, self._seed(ids))
-
-    def _seed(self, token_ids: Sequence[int]) -> int:
-        """Depends on the prompt and how often it was asked, not on timing or batch neighbours."""
-        prompt = hashlib.sha256(repr(token_ids).encode()).digest()
-        self._occurrences[prompt] += 1
-        material = f"{self._settings.seed}:{prompt.hex()}:{self._occurrences[prompt]}"
-        return int.from_bytes(hashlib.sha256(material.encode()).digest()[:8], "little")
+        return _Prompt(ids, request.max_tokens, self._seeds.next(ids, own=request.seed))
 
     def _run_batch(self, prompts: Sequence[_Prompt], stop: threading.Event) -> list[Sampled]:
         settings = self._settings

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -93,16 +94,17 @@ class Call:
 
 def parse(source: str) -> Node:
     """The root of the source's tree. The last few trees are kept, as several analysers ask for one."""
-    return _parse(source)[0]
+    return _parse(source, threading.get_ident())[0]
 
 
 def parse_is_complete(source: str) -> bool:
     """Whether the whole source could be parsed in the time allowed."""
-    return _parse(source)[1]
+    return _parse(source, threading.get_ident())[1]
 
 
 @lru_cache(maxsize=8)
-def _parse(source: str) -> tuple[Node, bool]:
+def _parse(source: str, _thread: int) -> tuple[Node, bool]:
+    """Each thread has trees and a parser of its own: a parser that two use at once crashes the process."""
     data = source.encode("utf-8", "replace")
     if _needs_probe(data) and not _is_harmless(data):
         return _parser().parse(b"").root_node, False
@@ -150,9 +152,14 @@ class _Reader:
         self.cut_short = False
 
 
-@lru_cache(maxsize=1)
+_own = threading.local()
+
+
 def _parser() -> Parser:
-    return Parser(Language(tree_sitter_cuda.language()))
+    parser: Parser | None = getattr(_own, "parser", None)
+    if parser is None:
+        parser = _own.parser = Parser(Language(tree_sitter_cuda.language()))
+    return parser
 
 
 def walk(node: Node) -> Iterator[Node]:

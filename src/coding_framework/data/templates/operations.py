@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from coding_framework.data.templates.families import OPERATION_FAMILIES
 from coding_framework.data.templates.formula import Formula, call
 
 Layout = Literal["vector", "matrix", "per_column", "per_row"]
@@ -28,6 +29,10 @@ class MapOperation:
     layouts: tuple[Layout, ...]
     build: Build
 
+    @property
+    def family(self) -> str:
+        return OPERATION_FAMILIES[self.name]
+
 
 @dataclass(frozen=True)
 class RowOperation:
@@ -39,6 +44,10 @@ class RowOperation:
     reducer: Reducer
     build: Build
     root: bool = False
+
+    @property
+    def family(self) -> str:
+        return OPERATION_FAMILIES[self.name]
 
 
 def _sigmoid(x: Formula) -> Formula:

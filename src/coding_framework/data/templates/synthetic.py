@@ -1,8 +1,9 @@
 """Synthetic tasks: full `Task` records drawn from the table of operations.
 
 Guarantees: a seed gives the same tasks everywhere; the prompt, the baseline and the oracle of a task
-come from one formula; no task has a key among the held-out ones. A task's name ends with a digest of
-its prompt, so two different tasks never share a name; its kernel has the plain name.
+come from one formula; no drawn task has a key among the held-out ones or is of a held-out family. A
+task's name ends with a digest of its prompt, so two different tasks never share a name; its kernel has
+the plain name.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from coding_framework.data.tasks.build import make_task
+from coding_framework.data.tasks.families import HELD_OUT_FAMILIES
 from coding_framework.data.templates.catalogue_keys import map_key, reduction_key
 from coding_framework.data.templates.drawing import draw_constants, draw_signature
 from coding_framework.data.templates.formula import Formula, argument
@@ -75,13 +77,18 @@ def draw_synthetic_task(rng: random.Random, held_out: Collection[str]) -> Synthe
     """One task whose formula key is not among `held_out`."""
     for _ in range(_MAX_DRAWS):
         table = rng.choices([table for table, _ in _TABLES], [weight for _, weight in _TABLES])[0]
-        operation = rng.choice(table)
+        operation = rng.choice([operation for operation in table if may_be_drawn(operation)])
         drawn = (
             _draw_row(rng, operation) if isinstance(operation, RowOperation) else _draw_map(rng, operation)
         )
         if drawn.formula_key not in held_out:
             return drawn
     raise UserError("the held-out tasks leave no template to draw from")
+
+
+def may_be_drawn(operation: MapOperation | RowOperation) -> bool:
+    """Whether its family may be trained on."""
+    return operation.family not in HELD_OUT_FAMILIES
 
 
 def make_synthetic_task(rng: random.Random, operation: MapOperation | RowOperation) -> SyntheticTask:
@@ -136,7 +143,7 @@ def _build(
         kernel_name=operation.name,
         title=operation.name.replace("_", " ").capitalize(),
         tier=1 if reduces else 0,
-        family="row_reduction" if reduces else "element_wise",
+        family=operation.family,
         description=description,
         dimensions=dimensions,
         inputs={name: extents[layout] for name, layout in signature.inputs.items()},

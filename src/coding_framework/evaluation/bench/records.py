@@ -164,3 +164,55 @@ class SoakResult(Record):
 
 MAX_GROWTH_BYTES = 64 * 2**20
 """Growth of a run of any length that counts as none: allocators keep some of what they were given."""
+
+
+class BenchPairsResult(Record):
+    """Everything `cuda-rl bench pairs` prints, measured in one run."""
+
+    cores: int = Field(ge=1)
+    """Cores this process may use."""
+    workers: int = Field(ge=1)
+    """Lanes of the judge."""
+    num_drafts: int = Field(ge=0)
+    """Drafts that were settled."""
+    num_kept: int = Field(ge=0)
+    """Of these, pairs that may be trained on."""
+    by_tier: dict[int, int]
+    """Kept pairs of each tier."""
+    by_kind: dict[str, int]
+    """Kept pairs that write, repair and optimise."""
+    by_family: dict[str, int]
+    """Kept pairs of each family."""
+    rejected: dict[str, int]
+    """Dropped drafts by reason."""
+    seconds: float = Field(ge=0)
+    """Wall-clock time; starting the processes is not counted."""
+    cpu_s: float = Field(ge=0)
+    """User and system time of all processes over the same time."""
+    judged_in_full: int = Field(ge=0)
+    """Candidates that went through the gates, broken ones up to the gate that stopped them."""
+    shared: int = Field(ge=0)
+    """Candidates with the PTX and the plan of one that had passed: compiled, not run."""
+    remembered: int = Field(ge=0)
+    """Candidates whose very text had been judged."""
+    compiled: int = Field(ge=0)
+    """Compilations asked for."""
+    from_cache: int = Field(ge=0)
+    """Of these, found in the compile cache, which was empty at the start."""
+    time_kind: TimeKind | None
+    """Whether times were measured or modelled."""
+
+    @property
+    def kept_per_minute(self) -> float:
+        return 60.0 * self.num_kept / self.seconds if self.seconds else 0.0
+
+    @property
+    def cpu_s_per_pair(self) -> float:
+        """CPU time of all processes for one kept pair, what was dropped included."""
+        return self.cpu_s / self.num_kept if self.num_kept else 0.0
+
+    @property
+    def shared_rate(self) -> float:
+        """Share of the candidates that were not judged in full."""
+        asked = self.judged_in_full + self.shared + self.remembered
+        return (self.shared + self.remembered) / asked if asked else 0.0

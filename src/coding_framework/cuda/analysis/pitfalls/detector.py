@@ -100,7 +100,9 @@ def _group_findings(
 ) -> tuple[Finding, ...]:
     traces = list(_traces(program, kernel, group))
     found = [finding for rule in _RULES for finding in rule(traces)]
-    found += missing_bounds_checks(traces, launches)
+    mine = [launch for launch in launches if launch.kernel in ("", kernel.name)]
+    scratch = frozenset[str]().union(*(launch.scratch_of(kernel) for launch in mine))
+    found += missing_bounds_checks(traces, launches, scratch)
     found += plain_pointers(kernel, traces)
     return ordered(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from coding_framework.cuda.analysis.pitfalls.events import Access, Trace
 from coding_framework.cuda.analysis.pitfalls.report import pitfall, warp_addresses
@@ -11,10 +11,13 @@ from coding_framework.cuda.analysis.pitfalls.values import BLOCK, THREAD
 from coding_framework.records.finding import Finding
 
 
-def missing_bounds_checks(traces: Sequence[Trace], launches: Sequence[LaunchText]) -> Iterator[Finding]:
+def missing_bounds_checks(
+    traces: Sequence[Trace], launches: Sequence[LaunchText], scratch: Collection[str]
+) -> Iterator[Finding]:
     """Stores by a thread's place in the grid that nothing holds back at the end of the data.
 
-    With a plan they are claimed only if the grid is rounded up: an exact grid needs no check.
+    With a plan they are claimed only if the grid is rounded up: an exact grid needs no check. Nor does
+    `scratch`, which has room for every block where it is meant to.
     """
     for trace in traces:
         if not _rounds_up(trace, launches):
@@ -24,6 +27,7 @@ def missing_bounds_checks(traces: Sequence[Trace], launches: Sequence[LaunchText
                 isinstance(event, Access)
                 and event.kind == "write"
                 and event.region.space == "global"
+                and event.region.name not in scratch
                 and event.taint & THREAD
                 and event.taint & BLOCK
                 and not event.is_bounded

@@ -34,6 +34,7 @@ _FITTING = {
 """For plans whose block grows with a dimension."""
 MAX_THREADS = 1024
 _LAUNCH = re.compile(r"^[ \t]*+//++[ \t]*+launch[ \t]*+:[ \t]*+(\w++)?[^\n]*+$", re.MULTILINE)
+_SCRATCH = re.compile(r"^[ \t]*+//++[ \t]*+scratch[ \t]*+:[ \t]*+(\w++)", re.MULTILINE)
 _EXTENTS = {field: re.compile(rf"\b{field}\s*=\s*(?:dim3\s*)?") for field in ("grid", "block", "args")}
 
 Triple = tuple[int, int, int]
@@ -47,6 +48,13 @@ class LaunchText:
     grid: tuple[Expression, ...]
     block: tuple[Expression, ...]
     arguments: tuple[Expression, ...] | None
+    scratch: frozenset[str] = frozenset()
+    """Buffers of the plan's own, whose size is stated with the grid in mind."""
+
+    def scratch_of(self, kernel: Function) -> frozenset[str]:
+        """Which of a kernel's parameters these are."""
+        pairs = zip(kernel.parameters, self.arguments or (), strict=False)
+        return frozenset(p.name for p, argument in pairs if argument.text.strip() in self.scratch)
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,9 @@ class Scenario:
 def launches_of(source: str, plan: LaunchPlan | None) -> tuple[LaunchText, ...]:
     """The plan's launches, or those that the source's comments state."""
     if plan is not None:
-        return tuple(LaunchText(x.kernel, x.grid, x.block, x.arguments) for x in plan.launches)
+        scratch = frozenset(buffer.name for buffer in plan.scratch)
+        return tuple(LaunchText(x.kernel, x.grid, x.block, x.arguments, scratch) for x in plan.launches)
+    scratch = frozenset(_SCRATCH.findall(source))
     found = []
     for match in _LAUNCH.finditer(source):
         line = match.group()
@@ -77,7 +87,7 @@ def launches_of(source: str, plan: LaunchPlan | None) -> tuple[LaunchText, ...]:
         if grid and block:
             name = match.group(1) or ""
             kernel = "" if name in _EXTENTS else name
-            found.append(LaunchText(kernel, grid, block, _expressions(line, "args")))
+            found.append(LaunchText(kernel, grid, block, _expressions(line, "args"), scratch))
         if len(found) >= 64:
             break
     return tuple(found)

@@ -5,7 +5,8 @@ Reading order: `execute.py` (the door), `program/translate.py` (PTX into Python)
 
 Guaranteed: integer and rounded float arithmetic as PTX defines it; faults, races between warps and
 deadlocks are found, not hoped for; the same request gives the same bytes. Not guaranteed: bit-equal
-approximate functions (`ex2.approx` and the like), tensor-core instructions, inter-block spinning.
+approximate functions (`ex2.approx` and the like) and products of tensor cores, of which some forms of `mma`
+and `wmma` are known; inter-block spinning.
 """
 
 from coding_framework.cuda.executors.emulator.execute import execute

@@ -94,7 +94,7 @@ H200 = DeviceModel(
         "shared": 32.0,
         "local": 32.0,
         "atomic": 16.0,  # [est]
-        "tensor": 1024.0,
+        "tensor": 16.0,  # [H100] a product of 16 x 16 x 16 halves is an instruction of two clocks
     },
     l1_bytes_per_clock=128.0,  # [H100]
     latency_clocks={  # [est]

@@ -13,6 +13,7 @@ from coding_framework.cuda.executors.emulator.machine.global_space import Global
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.local_space import LocalSpace
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
+from coding_framework.cuda.executors.emulator.machine.tensor import TensorUnit
 from coding_framework.cuda.executors.emulator.machine.warp import WarpUnit
 from coding_framework.cuda.executors.emulator.ops.integer import select
 from coding_framework.cuda.executors.emulator.program.access import Access
@@ -38,6 +39,7 @@ class Machine:
         self.shared_space = shared_space
         self.local_space = local_space
         self.warp = WarpUnit()
+        self.tensor = TensorUnit(self)
         self.counters = counters
         self.ticks = 0
 

@@ -11,7 +11,7 @@ from coding_framework.cuda.executors.emulator.program.flatten import Flattener
 from coding_framework.cuda.executors.emulator.ptx import Address, Register, Symbol, Variable, Vector
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
 
-_MEMORY = ("ld", "st", "atom", "red", "ldu", "cp")
+_MEMORY = ("ld", "st", "atom", "red", "ldu", "cp", "wmma")
 
 
 def find_liveness(blocks: Sequence[Block], emitters: Sequence[Emitter]) -> None:
@@ -60,7 +60,7 @@ def read_names(blocks: Sequence[Block]) -> frozenset[Name]:
             ins = flat.instruction
             sources = (
                 ins.operands
-                if ins.name in ("st", "red", "bra", "brx", "bar", "barrier")
+                if ins.name in ("st", "red", "bra", "brx", "bar", "barrier", "wmma")
                 else ins.operands[1:]
             )
             guard = () if ins.guard is None else (ins.guard,)
@@ -117,7 +117,7 @@ def written_parameters(
                         changed = True
     written: set[int] = set()
     for flat in instructions:
-        if flat.instruction.name in ("st", "atom", "red"):
+        if flat.instruction.name in ("st", "atom", "red") or flat.instruction.parts[:2] == ("wmma", "store"):
             address = flat.instruction.operands[1 if flat.instruction.name == "atom" else 0]
             for name in _names(flat, address, code):
                 written |= taint.get(name, set())

@@ -9,6 +9,8 @@ from coding_framework.cuda.executors.emulator.program import (
     emit_float,
     emit_integer,
     emit_memory,
+    emit_mma,
+    emit_tensor,
     emit_warp,
 )
 from coding_framework.cuda.executors.emulator.program.emit_memory import space_of
@@ -33,6 +35,8 @@ _ANY_TYPE: dict[str, Handler] = {
     "atom": emit_memory.atomic,
     "red": emit_memory.atomic,
     "call": emit_memory.builtin_call,
+    "mma": emit_mma.product,
+    "wmma": emit_tensor.matrix,
     "shfl": emit_warp.shuffle,
     "vote": emit_warp.vote,
     "match": emit_warp.match,
@@ -74,6 +78,7 @@ _INTEGER: dict[str, Handler] = {
 _SPECIAL = frozenset({"rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh", "div"})
 _CONTROL = frozenset({"bra", "brx", "ret", "exit", "call", "trap", "brkpt", "nanosleep", "pmevent"})
 _FENCES = frozenset({"membar", "fence"})
+_MATRIX_ACCESSES = frozenset({("wmma", "load"), ("wmma", "store")})
 
 
 def handler_of(ins: Instruction) -> Handler | None:
@@ -101,7 +106,7 @@ def class_of(ins: Instruction) -> str:
         return "shuffle"
     if name in ("atom", "red"):
         return "atomic"
-    if name in ("ld", "ldu", "st", "cp", "prefetch"):
+    if name in ("ld", "ldu", "st", "cp", "prefetch") or parts[:2] in _MATRIX_ACCESSES:
         return _memory_class(ins)
     if name == "cvt":
         return "convert"

@@ -41,21 +41,53 @@ def override_constants(source: str, overrides: Mapping[str, int]) -> str:
     return ast.unparse(tree)
 
 
+def integer_constants(source: str) -> dict[str, int]:
+    """What `override_constants` can replace, with its value; of `height = width = 8` the first name only."""
+    found: dict[str, int] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign):
+            found.update(_integers(node.targets[0], node.value))
+    return found
+
+
+def _integers(target: ast.expr, value: ast.expr) -> dict[str, int]:
+    if isinstance(target, ast.Name):
+        number = integer_value(value)
+        return {} if number is None else {target.id: number}
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = zip(target.elts, value.elts, strict=False)
+        return {name: number for pair in pairs for name, number in _integers(*pair).items()}
+    return {}
+
+
 def _override(target: ast.expr, node: ast.Assign, overrides: Mapping[str, int]) -> set[str]:
-    if isinstance(target, ast.Name) and target.id in overrides and _is_integer(node.value):
+    if isinstance(target, ast.Name) and target.id in overrides and integer_value(node.value) is not None:
         node.value = ast.Constant(overrides[target.id])
         return {target.id}
     changed = set()
     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
         for position, (name, value) in enumerate(zip(target.elts, node.value.elts, strict=False)):
-            if isinstance(name, ast.Name) and name.id in overrides and _is_integer(value):
+            if isinstance(name, ast.Name) and name.id in overrides and integer_value(value) is not None:
                 node.value.elts[position] = ast.Constant(overrides[name.id])
                 changed.add(name.id)
     return changed
 
 
-def _is_integer(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
+def integer_value(node: ast.expr) -> int | None:
+    """The value of an integer, or of sums, differences and products of integers such as `2048 * 2`."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if isinstance(node, ast.BinOp):
+        left, right = integer_value(node.left), integer_value(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+    return None
 
 
 def execute_source(source: str, name: str) -> TaskDefinitions:

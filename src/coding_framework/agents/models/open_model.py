@@ -1,0 +1,78 @@
+"""The one door to a chat model: a short text says which.
+
+    smollm2                             an embedded model, by its name or the beginning of it
+    runs/…/model, owner/model           a folder, or a model of the Hugging Face cache, in this process
+    vllm:PATH                           the same through vLLM in this process (needs a GPU)
+    openai:MODEL@https://host/v1        any server that speaks OpenAI's chat completions
+
+Guarantees: nothing heavy is imported before it is needed; a text that names nothing is refused with
+what could be meant. Models must be on this machine already (`cuda-rl models fetch`). With transformers
+every adapter costs a copy of the weights; vLLM shares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from coding_framework.agents.models.by_agent import ChatModelByAgent
+from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
+from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings, TransformersChatModel
+from coding_framework.agents.models.openai_model import API_KEY_VARIABLE, OpenAIChatModel, OpenAISettings
+from coding_framework.agents.models.vllm_model import VLLMChatModel
+from coding_framework.errors import UserError
+from coding_framework.records import AgentRole
+
+
+def open_chat_model(
+    spec: str,
+    *,
+    adapter: Path | None = None,
+    adapters: Mapping[AgentRole, Path] | None = None,
+    settings: SamplingSettings | None = None,
+    dtype: str = "float32",
+    device: str | None = None,
+    api_key_variable: str = API_KEY_VARIABLE,
+) -> ChatModel:
+    """The chat model that `spec` names; `adapter` serves all agents, `adapters` single ones."""
+    settings = settings or SamplingSettings()
+    kind, _, rest = spec.strip().partition(":")
+    if kind == "openai":
+        if adapter or adapters:
+            raise UserError(
+                "a server chooses its adapters itself: name the adapted model in openai:MODEL@URL"
+            )
+        return _open_server(rest, settings, api_key_variable)
+    if kind == "vllm":
+        return VLLMChatModel.from_pretrained(
+            embedded_name(rest), adapter=adapter, adapters=adapters, settings=settings
+        )
+    if not spec.strip():
+        raise UserError("name a chat model: smollm2, a folder, vllm:PATH or openai:MODEL@URL")
+
+    def load(one: Path | None) -> ChatModel:
+        return TransformersChatModel.from_pretrained(
+            embedded_name(spec.strip()), adapter=one, dtype=dtype, device=device, settings=settings
+        )
+
+    own = {role: load(path) for role, path in (adapters or {}).items()}
+    return ChatModelByAgent(load(adapter), own) if own else load(adapter)
+
+
+def embedded_name(name: str) -> str:
+    """The full name of an embedded model whose name begins so, where there is just one; else as it is."""
+    if Path(name).expanduser().exists():
+        return name
+    fitting = [known for known in EMBEDDED_MODELS if name and known.startswith(name)]
+    return fitting[0] if len(fitting) == 1 else name
+
+
+def _open_server(rest: str, settings: SamplingSettings, api_key_variable: str) -> ChatModel:
+    model, _, url = rest.rpartition("@")
+    if not model or not url.startswith(("http://", "https://")):
+        raise UserError(
+            f"openai:{rest} does not say model and server: write openai:MODEL@URL, for example "
+            f"openai:qwen2.5-coder@http://localhost:8000/v1"
+        )
+    server = OpenAISettings(model=model, base_url=url, api_key_variable=api_key_variable)
+    return OpenAIChatModel(server, settings)

@@ -1,0 +1,1 @@
+"""Training pairs from the catalogue: every kernel restyled, broken and repaired, or made faster."""

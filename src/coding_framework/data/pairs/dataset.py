@@ -1,0 +1,69 @@
+"""A whole data set: pairs of every family, in a file, with its card beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.data.pair_files import preferred_suffix, write_pairs
+from coding_framework.data.pair_judging import RejectedDraft
+from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair
+from coding_framework.data.pairs.card import CardFacts, card
+from coding_framework.data.pairs.making import MadePairs, OnSettled
+from coding_framework.data.pairs.workshop import Workshop, open_workshop
+from coding_framework.data.tasks import all_tasks
+from coding_framework.errors import StorageError
+
+__all__ = ["Outcome", "make_dataset", "write_dataset"]
+
+Outcome = SFTPair | RejectedDraft
+CARD_NAME = "pairs.md"
+
+
+def make_dataset(
+    config: FrameworkConfig,
+    folder: Path,
+    build_prompt: BuildPrompt,
+    build_optimizer_prompt: BuildOptimizerPrompt,
+    on_settled: OnSettled | None = None,
+) -> tuple[Path, MadePairs]:
+    """`sft.pairs_per_family` judged pairs of each family that is not held out, in `folder`."""
+    with open_workshop(
+        config.judge,
+        all_tasks(),
+        config.tasks.held_out,
+        config.run.seed,
+        build_prompt,
+        build_optimizer_prompt,
+        agents=config.sft.agents,
+    ) as workshop:
+        made = workshop.make(config.sft.pairs_per_family, on_settled)
+        facts = card_facts(workshop, config)
+    return write_dataset(folder, made, facts), made
+
+
+def card_facts(workshop: Workshop, config: FrameworkConfig) -> CardFacts:
+    held_out = workshop.settler.held_out
+    return CardFacts(
+        seed=config.run.seed,
+        per_family=config.sft.pairs_per_family,
+        held_out_families=tuple(sorted(held_out.families)),
+        held_out_tasks=tuple(sorted(held_out.task_names)),
+        executor=config.judge.executor,
+        architecture=config.judge.architecture,
+        hit_rates=workshop.hit_rates,
+    )
+
+
+def write_dataset(folder: Path, made: MadePairs, facts: CardFacts) -> Path:
+    """Parquet where pyarrow is there, else JSON lines; the card comes first, the pairs last."""
+    path = folder / f"pairs{preferred_suffix()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial = folder / f"{CARD_NAME}.partial"
+        partial.write_text(card(made, facts), encoding="utf-8")
+        partial.replace(folder / CARD_NAME)
+    except OSError as error:
+        raise StorageError(f"the card could not be written to {folder}: {error}") from error
+    write_pairs(path, made.pairs)
+    return path

@@ -1,0 +1,192 @@
+"""One draft through the judge: a pair that may be trained on, or the reason why it is not.
+
+Guarantees: the answer passed the judge, under its own names or under the original's with the proof that
+both texts are one program (`same_program.py`); the kernel of a repair prompt was rejected by the judge
+under the very names and text that the prompt shows, with those words; the kernel of an optimisation
+prompt passed, and the answer is faster than it by the judge's times; nothing that is held out gets
+through. A fault of the judge is counted as one, never as the kernel's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from coding_framework.data.pair_judging import MIN_OPTIMIZER_SPEEDUP, RejectedDraft
+from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair, agent_of
+from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.normal_code import tokens
+from coding_framework.data.pairs.restyle import DressedKernel
+from coding_framework.data.pairs.same_program import Compile, is_same_program
+from coding_framework.errors import JudgeFault
+from coding_framework.records import Candidate, CompilationResult, Evaluation, Message, Task, Verdict
+
+
+class Judges(Protocol):
+    """Who judges: a `JudgePool`, or one judge."""
+
+    def judge(self, task: Task, candidate: Candidate, /) -> Evaluation: ...
+
+
+class Refused(Exception):
+    """Ends the way of a draft; never leaves this module."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass
+class PairSettler:
+    """Settles drafts, many at a time; remembers what it has seen."""
+
+    judges: Judges
+    compile_source: Compile
+    build_prompt: BuildPrompt
+    build_optimizer_prompt: BuildOptimizerPrompt
+    held_out: HeldOut
+    num_compiled: int = 0
+    """Compilations asked for: of judged texts and of renamed ones."""
+    num_from_cache: int = 0
+    """Of these, found in the compile cache."""
+    _seen: set[bytes] = field(default_factory=set)
+    _hopeless: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def settle(self, draft: CatalogueDraft) -> SFTPair | RejectedDraft:
+        """The pair, or why there is none."""
+        try:
+            return self._settle(draft)
+        except Refused as refusal:
+            return self._rejected(draft, refusal.reason, str(refusal))
+        except JudgeFault as fault:
+            return self._rejected(draft, "judge fault", str(fault))
+
+    def _settle(self, draft: CatalogueDraft) -> SFTPair:
+        self._refuse_held_out(draft)
+        if draft.structure in self._hopeless:
+            raise Refused("structure rejected", self._hopeless[draft.structure])
+        answer = self._judge_answer(draft)
+        messages = self._messages(draft, answer)
+        self._refuse_repeated(draft, messages)
+        return _pair(draft, messages, answer)
+
+    def _refuse_held_out(self, draft: CatalogueDraft) -> None:
+        for task in (draft.original, draft.task):
+            if task.family in self.held_out.families or task.name in self.held_out.task_names:
+                raise Refused("held out", f"task {task.name} of family {task.family} is held out")
+        reason = self.held_out.why_not_task(draft.original, draft.formula)
+        for kernel in (draft.answer, draft.shown):
+            reason = reason or (self.held_out.why_not_code(kernel.kept) if kernel is not None else None)
+        if reason is not None:
+            raise Refused("held out", reason)
+
+    def _judge_answer(self, draft: CatalogueDraft) -> Evaluation:
+        evaluation = self._judge_dressed(draft, draft.answer)
+        if not evaluation.passed:
+            self._hopeless[draft.structure] = evaluation.message
+            raise Refused(evaluation.verdict.value, evaluation.message)
+        assert evaluation.compilation is not None
+        reason = self.held_out.why_not_ptx(evaluation.compilation.ptx or "")
+        if reason is not None:
+            raise Refused("held out", reason)
+        return evaluation
+
+    def _judge_dressed(self, draft: CatalogueDraft, kernel: DressedKernel) -> Evaluation:
+        """Under the original's names; a pass is proven to be one of the kept text too."""
+        evaluation = self.judges.judge(draft.original, Candidate(source=kernel.judged))
+        self._count_compilation(evaluation)
+        if evaluation.passed:
+            assert evaluation.compilation is not None
+            ptx = evaluation.compilation.ptx or ""
+            if not is_same_program(kernel, draft.original, draft.task, ptx, self._compile_counted):
+                raise Refused("not the same program", "the renamed text does not compile to the judged code")
+        return under_new_names(evaluation, draft, kernel)
+
+    def _messages(self, draft: CatalogueDraft, answer: Evaluation) -> tuple[Message, ...]:
+        if draft.shown is None:
+            return self.build_prompt(draft.task)
+        if draft.kind == "repair":
+            shown = self.judges.judge(draft.task, Candidate(source=draft.shown.kept))
+            self._count_compilation(shown)
+            if shown.passed:
+                raise Refused("mistake passes", f"with {draft.mistake} the kernel is still right")
+        else:
+            shown = self._judge_dressed(draft, draft.shown)
+            if not shown.passed:
+                raise Refused(shown.verdict.value, shown.message)
+            assert answer.speedup is not None
+            assert shown.speedup is not None
+            if answer.speedup < MIN_OPTIMIZER_SPEEDUP * shown.speedup:
+                message = (
+                    f"not faster: {answer.speedup:.3f} against {shown.speedup:.3f} times the naive kernel"
+                )
+                self._hopeless[draft.structure] = message
+                raise Refused("not faster", message)
+        return self.build_optimizer_prompt(draft.task, draft.shown.kept, shown)
+
+    def _refuse_repeated(self, draft: CatalogueDraft, messages: tuple[Message, ...]) -> None:
+        words = "\0".join((*(message.content for message in messages), *tokens(draft.answer.kept)))
+        identity = hashlib.sha256(words.encode()).digest()
+        with self._lock:
+            if identity in self._seen:
+                raise Refused("duplicate", "the same request was answered with the same tokens")
+            self._seen.add(identity)
+
+    def _compile_counted(self, source: str) -> CompilationResult:
+        result = self.compile_source(source)
+        self._count(result.from_cache)
+        return result
+
+    def _count_compilation(self, evaluation: Evaluation) -> None:
+        if evaluation.compilation is not None:
+            self._count(evaluation.compilation.from_cache)
+
+    def _count(self, from_cache: bool) -> None:
+        with self._lock:
+            self.num_compiled += 1
+            self.num_from_cache += from_cache
+
+    @staticmethod
+    def _rejected(draft: CatalogueDraft, reason: str, message: str) -> RejectedDraft:
+        return RejectedDraft(task=draft.task.name, reason=reason, message=message, kind=draft.kind)
+
+
+def under_new_names(evaluation: Evaluation, draft: CatalogueDraft, kernel: DressedKernel) -> Evaluation:
+    """The evaluation of the judged text as one of the kept text, under the renamed task."""
+    names = dict(zip(draft.original.dimensions, draft.task.dimensions, strict=True))
+    changes: dict[str, object] = {"task": draft.task.name, "candidate": Candidate(source=kernel.kept)}
+    changes["checks"] = tuple(
+        check.model_copy(update={"dimensions": {names[n]: s for n, s in check.dimensions.items()}})
+        for check in evaluation.checks
+    )
+    if evaluation.timing is not None:
+        sizes = {names[n]: s for n, s in evaluation.timing.dimensions.items()}
+        changes["timing"] = evaluation.timing.model_copy(update={"dimensions": sizes})
+    return evaluation.model_copy(update=changes)
+
+
+def _pair(draft: CatalogueDraft, messages: tuple[Message, ...], answer: Evaluation) -> SFTPair:
+    assert answer.timing is not None
+    source = draft.answer.kept
+    return SFTPair(
+        task=draft.task.name,
+        agent=agent_of(draft.kind),
+        messages=messages,
+        answer=f"```cuda\n{source.strip()}\n```",
+        source=source,
+        family=draft.original.family,
+        formula=draft.formula,
+        verdict=Verdict.PASSED,
+        speedup=answer.timing.speedup,
+        digest=Candidate(source=source).digest,
+        kind=draft.kind,
+        tier=draft.original.tier,
+        original=draft.original.name,
+        variant=draft.variant,
+        mistake=draft.mistake,
+        time_kind=answer.timing.kind,
+    )

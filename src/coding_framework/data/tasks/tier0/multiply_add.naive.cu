@@ -1,0 +1,7 @@
+// launch: multiply_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void multiply_add(const float* a, const float* b, const float* c, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        y[i] = a[i] * b[i] + c[i];
+    }
+}

@@ -1,0 +1,54 @@
+"""Softmax attention, several heads, all queries against all keys.
+
+Error: a score is a sum of at most 32 products of normal values, good to 2e-6 of its size; that is also the
+relative error of its exponential. The weights sum to 1, so the output is off by a few 1e-6 of the values.
+The budget leaves room for fast exponentials. The head size is bounded, as it is in practice, so that a
+thread or a warp can hold a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+from coding_framework.data.tasks.build import kernel_source, make_task
+from coding_framework.records import Dimensions, Task, Tolerance
+
+
+def oracle(xp: ModuleType, inputs: Mapping[str, Any], dimensions: Dimensions) -> Mapping[str, Any]:
+    scores = xp.matmul(inputs["q"], xp.permute_dims(inputs["k"], (0, 2, 1))) / dimensions["d"] ** 0.5
+    weights = xp.exp(scores - xp.max(scores, axis=2, keepdims=True))
+    return {"y": xp.matmul(weights / xp.sum(weights, axis=2, keepdims=True), inputs["v"])}
+
+
+def task() -> Task:
+    return make_task(
+        name="attention",
+        title="Attention",
+        tier=3,
+        family="attention",
+        description=(
+            "Softmax attention; q, k, v and y are row-major, heads x n x d, and d is at most 32. For each "
+            "head h and query i: s_j = (sum over e of q[(h * n + i) * d + e] * k[(h * n + j) * d + e]) / "
+            "sqrt(d) for 0 <= j < n, p_j = exp(s_j - m) / sum over t of exp(s_t - m) with m the largest "
+            "s_j, and y[(h * n + i) * d + e] = sum over j of p_j * v[(h * n + j) * d + e] for 0 <= e < d."
+        ),
+        dimensions=("heads", "n", "d"),
+        inputs=dict.fromkeys(("q", "k", "v"), ("heads", "n", "d")),
+        outputs={"y": ("heads", "n", "d")},
+        visible_shapes=({"heads": 2, "n": 16, "d": 32}, {"heads": 3, "n": 12, "d": 24}),
+        hidden_shapes=(
+            {"heads": 1, "n": 1, "d": 1},
+            {"heads": 1, "n": 37, "d": 10},
+            {"heads": 5, "n": 7, "d": 31},
+            {"heads": 6, "n": 14, "d": 19},
+        ),
+        timing_shape={"heads": 8, "n": 32, "d": 32},
+        gpu_timing_shape={"heads": 64, "n": 512, "d": 32},
+        distributions=("normal", "uniform"),
+        tolerance=Tolerance(relative=5e-5, absolute=1e-5),
+        operations="4*heads*n*n*d",
+        baseline=kernel_source(__package__, "attention"),
+        oracle=oracle,
+    )

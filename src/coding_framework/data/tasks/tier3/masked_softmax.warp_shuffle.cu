@@ -1,0 +1,30 @@
+// One warp a row; the maximum and the sum travel through shuffles. Columns that are not kept are given a
+// value whose exponential is 0; a row without kept columns has the sum 0 and is written as 0.
+// launch: masked_softmax grid=(ceil_div(rows, 4)) block=(128)
+extern "C" __global__ void masked_softmax(const float* __restrict__ x, const float* __restrict__ mask,
+                                          float* __restrict__ y, int rows, int cols) {
+    int lane = threadIdx.x % 32;
+    int r = blockIdx.x * 4 + threadIdx.x / 32;
+    if (r < rows) {
+        float largest = -1e30f;
+        for (int c = lane; c < cols; c += 32) {
+            largest = fmaxf(largest, mask[r * cols + c] > 0.0f ? 0.125f * x[r * cols + c] : -1e30f);
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, offset));
+        }
+        float total = 0.0f;
+        for (int c = lane; c < cols; c += 32) {
+            float e = mask[r * cols + c] > 0.0f ? __expf(0.125f * x[r * cols + c] - largest) : 0.0f;
+            y[r * cols + c] = e;
+            total += e;
+        }
+        for (int offset = 16; offset > 0; offset /= 2) {
+            total += __shfl_xor_sync(0xffffffff, total, offset);
+        }
+        float inverse = total > 0.0f ? 1.0f / total : 0.0f;
+        for (int c = lane; c < cols; c += 32) {
+            y[r * cols + c] *= inverse;
+        }
+    }
+}

@@ -1,0 +1,12 @@
+// launch: mse_rows grid=(ceil_div(rows, 128)) block=(128)
+extern "C" __global__ void mse_rows(const float* x, const float* target, float* loss, int rows, int cols) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r < rows) {
+        float total = 0.0f;
+        for (int c = 0; c < cols; ++c) {
+            float d = x[r * cols + c] - target[r * cols + c];
+            total += d * d;
+        }
+        loss[r] = total / cols;
+    }
+}
