@@ -25,6 +25,7 @@ from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks import get_task
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model, evaluation_tasks
 from coding_framework.monitoring.progress import progress_bar
@@ -134,7 +135,7 @@ class Pipeline:
             open_pool(self.config.judge) as pool,
             progress_bar("judging pairs", total) as bar,
         ):
-            held_out = HeldOut(self.config.tasks.held_out, compiler.compile)
+            held_out = HeldOut(held_out_names(self.config.tasks), compiler.compile)
 
             def on_judged(number: int, report: PairReport) -> None:
                 bar.advance(1, kept=len(report.pairs))
@@ -168,11 +169,11 @@ class Pipeline:
 
     def _drafts(self, pool: JudgePool, total: int) -> Iterator[DraftPair]:
         """Drafts for the generator and, from the same tasks, for the optimizer."""
-        tasks = [get_task(name) for name in self.config.tasks.train]
+        tasks = training_tasks(self.config.tasks)
         agents = self.config.sft.agents
         optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
         generator = total - optimizer if "generator" in agents else 0
-        seed, exclude = self.config.run.seed, self.config.tasks.held_out
+        seed, exclude = self.config.run.seed, held_out_names(self.config.tasks)
         yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
         yield from generate_optimizer_pairs(tasks, optimizer, seed, exclude, pool.judge, _optimizer_prompt)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from coding_framework.data.pair_records import SFTPair, agent_of
 from coding_framework.data.pairs.card import CardFacts, card
 from coding_framework.data.pairs.dataset import CARD_NAME, write_dataset
 from coding_framework.data.pairs.drafts import CatalogueDraft, families
+from coding_framework.data.pairs.journal import Journal
 from coding_framework.data.pairs.making import HitRates, MadePairs, make_pairs
+from coding_framework.data.pairs.settling import JUDGE_FAULT
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import MissingExtraError, UserError
 from coding_framework.records import Candidate, Message, Verdict
@@ -159,3 +162,54 @@ def test_the_card_names_the_families_that_fell_short(made: MadePairs) -> None:
     words = card(short, FACTS)
     assert "fewer were found for transpose (2)" in words
     assert "| data_race | 7 |" in words
+
+
+class CountingSettler:
+    """Keeps every draft but every third; counts what it was asked."""
+
+    def __init__(self, stop_after: int = 10**6) -> None:
+        self.asked: list[str] = []
+        self.remembered = 0
+        self.stop_after = stop_after
+
+    def settle(self, draft: CatalogueDraft) -> SFTPair | RejectedDraft:
+        if len(self.asked) >= self.stop_after:
+            raise KeyboardInterrupt
+        self.asked.append(draft.answer.kept)
+        if len(self.asked) == 2:
+            return RejectedDraft(task=draft.task.name, reason=JUDGE_FAULT, message="lost")
+        if draft.kind == "repair":
+            return RejectedDraft(task=draft.task.name, reason="mistake passes", message="")
+        return as_pair(draft)
+
+    def remember(self, pair: SFTPair) -> None:
+        self.remembered += 1
+
+
+def settled(path: Path, settler: CountingSettler, settings: str = "a") -> MadePairs:
+    with closing(Journal(path, settler, settings)) as journal:
+        return make_pairs(two_families(), 4, 3, journal.settle, workers=1)
+
+
+def test_what_was_settled_before_a_crash_is_not_settled_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    whole = settled(tmp_path / "other.jsonl", CountingSettler())
+    with pytest.raises(KeyboardInterrupt):
+        settled(path, CountingSettler(stop_after=6))
+    with path.open("a") as file:
+        file.write('{"key": "half a li')
+    again = CountingSettler()
+    made = settled(path, again)
+    assert again.remembered == 4, "six were settled: a repair that was dropped, and a fault that is not kept"
+    assert len(made.pairs) == len(whole.pairs) == 8
+    third = CountingSettler()
+    assert settled(path, third).pairs == made.pairs
+    assert len(third.asked) <= 1, "at most the fault of ours"
+
+
+def test_a_journal_of_other_settings_is_not_believed(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    settled(path, CountingSettler())
+    other = CountingSettler()
+    settled(path, other, settings="b")
+    assert other.remembered == 0

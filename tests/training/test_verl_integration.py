@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from coding_framework.config import FrameworkConfig, RLConfig
+from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, UnknownTaskError
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
@@ -35,7 +36,9 @@ def test_unknown_and_missing_tasks_are_refused() -> None:
 
 def test_the_configured_tasks_are_the_default() -> None:
     config = FrameworkConfig()
-    assert MultiAgentVERLTrainer(config, MANAGER, REWARD).tasks == config.tasks.train
+    assert MultiAgentVERLTrainer(config, MANAGER, REWARD).tasks == tuple(
+        t.name for t in training_tasks(config.tasks)
+    )
 
 
 async def test_more_gpus_than_the_machine_has_is_said_at_once(tmp_path: Path) -> None:

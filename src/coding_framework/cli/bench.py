@@ -91,6 +91,7 @@ def pairs(
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
     from coding_framework.data.tasks import all_tasks
+    from coding_framework.data.tasks.split import held_out_names
     from coding_framework.evaluation.bench.pairs_bench import bench_pairs
 
     chosen = _judge_config(config, set_, executor, workers)
@@ -99,7 +100,7 @@ def pairs(
         result = bench_pairs(
             chosen,
             all_tasks(),
-            loaded.tasks.held_out,
+            held_out_names(loaded.tasks),
             seconds=seconds,
             seed=loaded.run.seed,
             on_done=step("pairs", 0),

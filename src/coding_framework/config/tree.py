@@ -168,26 +168,14 @@ class RLConfig(Record):
 class TasksConfig(Record):
     """What is taught and what is kept for the test."""
 
-    train: tuple[str, ...] = Field(
-        default=(
-            "vector_add",
-            "transpose",
-            "matvec",
-            "matmul",
-            "softmax",
-            "layer_norm",
-            "residual_layer_norm",
-            "rms_norm",
-        ),
-        min_length=1,
-    )
-    """Tasks that SFT and RL may see."""
-    held_out: tuple[str, ...] = Field(default=("scale", "gelu", "row_sum", "bias_relu"), min_length=1)
-    """Tasks that only the evaluation sees; no SFT pair has their formula."""
+    train: tuple[str, ...] = Field(default=("*",), min_length=1)
+    """Tasks that SFT and RL may see; `*` is every task of a family that is not held out."""
+    held_out: tuple[str, ...] = Field(default=("*", "scale", "gelu", "row_sum", "bias_relu"), min_length=1)
+    """Tasks that only the evaluation sees; `*` is every task of a held-out family."""
 
     @model_validator(mode="after")
     def _nothing_is_both(self) -> TasksConfig:
-        both = set(self.train) & set(self.held_out)
+        both = set(self.train) & set(self.held_out) - {"*"}
         if both:
             raise ValueError(f"tasks cannot be both trained on and held out: {sorted(both)}")
         return self

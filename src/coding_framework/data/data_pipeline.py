@@ -22,6 +22,7 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.case_building import build_test_cases
 from coding_framework.data.pair_records import BuildPrompt
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.data.training_records import (
     DataPipelineState,
     LaunchShape,
@@ -82,12 +83,11 @@ class CUDADataPipeline:
         state: DataPipelineState | None = None,
     ) -> CUDADataPipeline:
         """The tasks that a configuration trains on."""
-        tasks = [get_task(name) for name in config.tasks.train]
         return cls(
-            tasks,
+            training_tasks(config.tasks),
             prompts,
             seed=config.run.seed,
-            held_out=config.tasks.held_out,
+            held_out=held_out_names(config.tasks),
             weights=weights,
             state=state,
         )

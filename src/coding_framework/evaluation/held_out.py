@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.monitoring.results import ModelLabel, ModelResult, TaskResult
 from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, run_episode
 from coding_framework.records import Conversation, Task
@@ -21,8 +22,8 @@ from coding_framework.records import Conversation, Task
 
 def evaluation_tasks(config: FrameworkConfig) -> tuple[str, ...]:
     """Held-out tasks first, then (unless switched off) those that were trained on."""
-    trained = config.tasks.train if config.evaluation.include_train_tasks else ()
-    return (*config.tasks.held_out, *trained)
+    trained = training_tasks(config.tasks) if config.evaluation.include_train_tasks else ()
+    return (*held_out_names(config.tasks), *(task.name for task in trained))
 
 
 async def evaluate_model(
@@ -53,7 +54,7 @@ async def evaluate_model(
     for first in range(0, len(wanted), config.evaluation.batch_size):
         batch = wanted[first : first + config.evaluation.batch_size]
         conversations += await _gather_or_cancel([asyncio.ensure_future(sample(task)) for task in batch])
-    held_out = frozenset(config.tasks.held_out)
+    held_out = frozenset(held_out_names(config.tasks))
     return ModelResult(
         label=label,
         model=model_path,

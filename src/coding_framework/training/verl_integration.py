@@ -20,6 +20,7 @@ from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.sakana_loader import SakanaDataLoader
 from coding_framework.data.tasks import get_task
+from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -63,7 +64,7 @@ class MultiAgentVERLTrainer:
         _require(conversation_manager, MultiTurnConversationManager, "conversation_manager")
         _require(reward_function, CUDAPerformanceReward, "reward_function")
         self.config = config
-        self.tasks = tuple(tasks if tasks is not None else config.tasks.train)
+        self.tasks = tuple(tasks if tasks is not None else (t.name for t in training_tasks(config.tasks)))
         if not self.tasks:
             raise ConfigError("there is no task to train on")
         for task in self.tasks:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+from coding_framework import __version__
 from coding_framework.config import FrameworkConfig
 from coding_framework.data.pair_files import preferred_suffix, write_pairs
 from coding_framework.data.pair_judging import RejectedDraft
 from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair
 from coding_framework.data.pairs.card import CardFacts, card
+from coding_framework.data.pairs.journal import Journal
 from coding_framework.data.pairs.making import MadePairs, OnSettled
 from coding_framework.data.pairs.workshop import Workshop, open_workshop
 from coding_framework.data.tasks import all_tasks
+from coding_framework.data.tasks.split import held_out_names
 from coding_framework.errors import StorageError
 
 __all__ = ["Outcome", "make_dataset", "write_dataset"]
 
 Outcome = SFTPair | RejectedDraft
 CARD_NAME = "pairs.md"
+JOURNAL_NAME = "pairs.journal.jsonl"
 
 
 def make_dataset(
@@ -27,19 +32,28 @@ def make_dataset(
     build_optimizer_prompt: BuildOptimizerPrompt,
     on_settled: OnSettled | None = None,
 ) -> tuple[Path, MadePairs]:
-    """`sft.pairs_per_family` judged pairs of each family that is not held out, in `folder`."""
+    """`sft.pairs_per_family` judged pairs of each family that is not held out, in `folder`.
+
+    What a run that was ended before had settled is not judged again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / JOURNAL_NAME
     with open_workshop(
         config.judge,
         all_tasks(),
-        config.tasks.held_out,
+        held_out_names(config.tasks),
         config.run.seed,
         build_prompt,
         build_optimizer_prompt,
         agents=config.sft.agents,
     ) as workshop:
-        made = workshop.make(config.sft.pairs_per_family, on_settled)
+        settings = "\0".join((__version__, config.judge.model_dump_json(), *held_out_names(config.tasks)))
+        with closing(Journal(path, workshop.settler, settings)) as journal:
+            made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
         facts = card_facts(workshop, config)
-    return write_dataset(folder, made, facts), made
+    written = write_dataset(folder, made, facts)
+    path.unlink()
+    return written, made
 
 
 def card_facts(workshop: Workshop, config: FrameworkConfig) -> CardFacts:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,6 +24,9 @@ from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.same_program import Compile, is_same_program
 from coding_framework.errors import JudgeFault
 from coding_framework.records import Candidate, CompilationResult, Evaluation, Message, Task, Verdict
+
+JUDGE_FAULT = "judge fault"
+"""The reason of a draft that was not judged because of us."""
 
 
 class Judges(Protocol):
@@ -63,7 +67,7 @@ class PairSettler:
         except Refused as refusal:
             return self._rejected(draft, refusal.reason, str(refusal))
         except JudgeFault as fault:
-            return self._rejected(draft, "judge fault", str(fault))
+            return self._rejected(draft, JUDGE_FAULT, str(fault))
 
     def _settle(self, draft: CatalogueDraft) -> SFTPair:
         self._refuse_held_out(draft)
@@ -128,9 +132,13 @@ class PairSettler:
                 raise Refused("not faster", message)
         return self.build_optimizer_prompt(draft.task, draft.shown.kept, shown)
 
+    def remember(self, pair: SFTPair) -> None:
+        """A pair of an earlier run: not to be made again."""
+        with self._lock:
+            self._seen.add(_identity(pair.messages, pair.source))
+
     def _refuse_repeated(self, draft: CatalogueDraft, messages: tuple[Message, ...]) -> None:
-        words = "\0".join((*(message.content for message in messages), *tokens(draft.answer.kept)))
-        identity = hashlib.sha256(words.encode()).digest()
+        identity = _identity(messages, draft.answer.kept)
         with self._lock:
             if identity in self._seen:
                 raise Refused("duplicate", "the same request was answered with the same tokens")
@@ -153,6 +161,12 @@ class PairSettler:
     @staticmethod
     def _rejected(draft: CatalogueDraft, reason: str, message: str) -> RejectedDraft:
         return RejectedDraft(task=draft.task.name, reason=reason, message=message, kind=draft.kind)
+
+
+def _identity(messages: Sequence[Message], source: str) -> bytes:
+    """The same for a request and an answer that differ in nothing but layout."""
+    words = "\0".join((*(message.content for message in messages), *tokens(source)))
+    return hashlib.sha256(words.encode()).digest()
 
 
 def under_new_names(evaluation: Evaluation, draft: CatalogueDraft, kernel: DressedKernel) -> Evaluation:

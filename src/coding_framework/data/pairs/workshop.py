@@ -12,7 +12,7 @@ from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pair_records import PAIR_KINDS, BuildOptimizerPrompt, BuildPrompt, agent_of
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import Family, families
-from coding_framework.data.pairs.making import HitRates, MadePairs, OnSettled, make_pairs
+from coding_framework.data.pairs.making import HitRates, MadePairs, OnSettled, Settle, make_pairs
 from coding_framework.data.pairs.settling import PairSettler
 from coding_framework.records import AgentRole, Task
 
@@ -26,11 +26,17 @@ class Workshop:
     families: tuple[Family, ...]
     seed: int
 
-    def make(self, per_family: int, on_settled: OnSettled | None = None) -> MadePairs:
-        """Judged pairs of every family."""
-        workers = self.pool.config.workers + 1
+    def make(
+        self, per_family: int, on_settled: OnSettled | None = None, settle: Settle | None = None
+    ) -> MadePairs:
+        """Judged pairs of every family; `settle` may know some from an earlier run."""
         return make_pairs(
-            self.families, per_family, self.seed, self.settler.settle, workers=workers, on_settled=on_settled
+            self.families,
+            per_family,
+            self.seed,
+            settle or self.settler.settle,
+            workers=self.pool.config.workers + 1,
+            on_settled=on_settled,
         )
 
     @property

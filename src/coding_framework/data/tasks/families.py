@@ -2,8 +2,8 @@
 
 A family is a way of computing, not a formula: whoever has seen one member has a pattern for the others.
 So the split is by whole families, one in each tier. No training pair, of the catalogue or of a template,
-belongs to one of these; `evaluation` asks for them. (`tasks.held_out` of the configuration names further
-single tasks.)
+belongs to one of these; the evaluation asks for them. `tasks.held_out` of the configuration names further
+single tasks (`split.py`).
 """
 
 from __future__ import annotations
