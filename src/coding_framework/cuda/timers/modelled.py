@@ -79,6 +79,7 @@ class ModelledTimer:
         return self._device.floor_us(
             bytes_moved=task.bytes_moved.evaluate(task.timing_shape),
             operations=task.operations.evaluate(task.timing_shape),
+            dtype=task.inputs[0].dtype,
         )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from coding_framework.records.base import Record
+from coding_framework.records.task import DType
 
 
 class DeviceModel(Record):
@@ -60,9 +61,13 @@ class DeviceModel(Record):
     request_clocks: float = Field(ge=0)
     """Clocks of an SM for each access that brings new sectors: wide loads need fewer of them."""
 
-    def floor_us(self, *, bytes_moved: int, operations: int) -> float:
-        """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes."""
+    def floor_us(self, *, bytes_moved: int, operations: int, dtype: DType = "float32") -> float:
+        """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes.
+
+        Halves have the dense tensor cores, sixteen times as wide.
+        """
         operations_per_us = 2 * self.lanes_per_clock["fp32"] * self.num_sms * self.clock_ghz * 1e3
+        operations_per_us *= 16 if dtype in ("float16", "bfloat16") else 1
         return max(bytes_moved / (self.dram_peak_tb_per_s * 1e6), operations / operations_per_us)
 
 
