@@ -1,4 +1,7 @@
-"""Nothing honest is refused: a false alarm costs as much as a hole."""
+"""Nothing honest is refused: a false alarm costs as much as a hole.
+
+On the emulator the kernels of the catalogue are judged by `tests/data/test_tasks_judged.py`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def named(corpus: list[HonestKernel]) -> list[object]:
     return [pytest.param(kernel, id=kernel.name) for kernel in corpus]
 
 
-@pytest.mark.parametrize("kernel", named([kernel for kernel in CORPUS if kernel.emulator]))
+@pytest.mark.parametrize("kernel", named([kernel for kernel in written_corpus() if kernel.emulator]))
 def test_an_honest_kernel_passes_on_the_emulator(emulator: JudgePool, kernel: HonestKernel) -> None:
     row = honest_row(emulator, kernel)
     assert row.as_wanted, f"{row.outcome}: {row.message}"
