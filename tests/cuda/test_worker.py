@@ -293,3 +293,14 @@ def test_a_parent_with_much_memory_does_not_make_a_crash_look_like_want_of_memor
     with pytest.raises(WorkerDied, match="SIGSEGV"):
         worker.call(PROBES + "end_by_signal", int(signal.SIGSEGV), timeout_s=20)
     assert len(held) > 0
+
+
+def test_the_settings_of_the_allocator_are_taken() -> None:
+    program = (
+        "import ctypes\n"
+        "from coding_framework.cuda.worker_main import _MALLOC\n"
+        "mallopt = ctypes.CDLL(None).mallopt\n"
+        "print([mallopt(option, value) for option, value in _MALLOC.items()])\n"
+    )
+    answers = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answers.stdout.strip() == "[1, 1, 1, 1]"

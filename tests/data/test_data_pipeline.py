@@ -24,16 +24,15 @@ from coding_framework.data.data_pipeline import (
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
 from coding_framework.errors import ConfigError, UnknownTaskError, UserError
 from coding_framework.records import (
-    Candidate,
     CompilationResult,
     Evaluation,
-    KernelTiming,
     Message,
-    ProfileReport,
     Task,
     Verdict,
 )
+from tests_support import EvaluationFactory
 
+MAKE = EvaluationFactory()
 NAMES = ("vector_add", "transpose", "matvec", "matmul", "softmax")
 TASKS = tuple(get_task(name) for name in NAMES)
 calls: Counter[str] = Counter()
@@ -60,35 +59,9 @@ def harder(tasks: Sequence[Task]) -> Sequence[float]:
 
 
 def evaluation(task: str, *, passed: bool, speedup: float = 2.0) -> Evaluation:
-    timing = KernelTiming(
-        kind="modelled",
-        device="model",
-        dimensions={"n": 1},
-        median_us=1.0,
-        reference_median_us=speedup,
-        floor_us=0.1,
-    )
-    profile = ProfileReport(
-        source="emulator",
-        occupancy=1,
-        warp_execution_efficiency=1,
-        sectors_per_request=4,
-        coalescing_efficiency=1,
-        bank_conflicts_per_access=0,
-        dram_bytes=1,
-        dram_throughput_share=0.5,
-        instructions=1,
-        limiter="memory",
-        bottleneck="memory",
-    )
-    return Evaluation(
-        task=task,
-        candidate=Candidate(source="x"),
-        verdict=Verdict.PASSED if passed else Verdict.WRONG_RESULT,
-        message="",
-        timing=timing if passed else None,
-        profile=profile if passed else None,
-    )
+    """A failed one never got to the compiler."""
+    failed = MAKE.failed(Verdict.WRONG_RESULT).model_copy(update={"compilation": None})
+    return (MAKE.passed(speedup) if passed else failed).model_copy(update={"task": task})
 
 
 def test_every_task_comes_up_once_an_epoch_and_epochs_differ() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 
@@ -187,8 +186,7 @@ class CountingSettler:
 
 
 def settled(path: Path, settler: CountingSettler, settings: str = "a") -> MadePairs:
-    with closing(Journal(path, settler, settings)) as journal:
-        return make_pairs(two_families(), 4, 3, journal.settle, workers=1)
+    return make_pairs(two_families(), 4, 3, Journal(path, settler, settings).settle, workers=1)
 
 
 def test_what_was_settled_before_a_crash_is_not_settled_again(tmp_path: Path) -> None:

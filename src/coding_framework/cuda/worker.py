@@ -16,8 +16,9 @@ import contextlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from coding_framework.cuda.worker_channel import AnswerKind, ChannelClosed, receive_message, send_message
 from coding_framework.cuda.worker_process import Child, describe, end, looks_like_memory, start
@@ -29,8 +30,24 @@ from coding_framework.errors import (
     WorkerTimeout,
 )
 
+Answer = TypeVar("Answer")
+
 _START_TIMEOUT_S = 60.0
 _GRACE_S = 2.0
+
+
+def once_more(ask: Callable[[], Answer]) -> Answer:
+    """A first death may have come from outside: a fresh process is asked once more.
+
+    A second one is what was asked, and is raised; so are at once the limits, and a process that does not
+    start.
+    """
+    try:
+        return ask()
+    except (WorkerNotStarted, WorkerOutOfMemory):
+        raise
+    except WorkerDied:
+        return ask()
 
 
 class Worker:
@@ -59,17 +76,8 @@ class Worker:
             return self._open_answer(kind, value, function)
 
     def insist(self, function: str, *args: object, timeout_s: float) -> Any:
-        """Like `call`, but a first death may have come from outside: a fresh process is asked once more.
-
-        A second one is what was asked, and is raised; so are at once the limits, and a process that does
-        not start.
-        """
-        try:
-            return self.call(function, *args, timeout_s=timeout_s)
-        except (WorkerNotStarted, WorkerOutOfMemory):
-            raise
-        except WorkerDied:
-            return self.call(function, *args, timeout_s=timeout_s)
+        """Like `call`, but not ended by a first death (`once_more`)."""
+        return once_more(lambda: self.call(function, *args, timeout_s=timeout_s))
 
     def close(self) -> None:
         """End the process; a later call would start a new one."""

@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from coding_framework.data.pair_records import SFTPair
-from coding_framework.errors import MissingExtraError, StorageError, UserError
+from coding_framework.errors import MissingExtraError, UserError
+from coding_framework.monitoring.storage import replacing, storage_errors
 
 PARQUET = ".parquet"
 _ROWS_AT_ONCE = 2000
@@ -30,18 +31,10 @@ def write_pairs(path: Path, pairs: Iterable[SFTPair]) -> int:
 
     An interrupted write leaves the old file.
     """
-    partial = path.with_name(f"{path.name}.partial")
-    try:
+    with storage_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        count = _write_parquet(partial, pairs) if path.suffix == PARQUET else _write_lines(partial, pairs)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise StorageError(f"the pairs could not be written to {path}: {error}") from error
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    return count
+    with replacing(path) as beside:
+        return _write_parquet(beside, pairs) if path.suffix == PARQUET else _write_lines(beside, pairs)
 
 
 def _write_lines(path: Path, pairs: Iterable[SFTPair]) -> int:

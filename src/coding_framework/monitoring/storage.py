@@ -69,19 +69,25 @@ def _ends_torn(descriptor: int) -> bool:
     return os.read(descriptor, 1) not in (b"\n", b"")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Replaces the file as a whole, or leaves the old one as it was."""
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A name beside `path` that takes its place when the block ends well; else nothing is changed."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with storage_errors(path):
         try:
-            with beside.open("w", encoding="utf-8", errors="replace") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
+            yield beside
             beside.replace(path)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replaces the file as a whole, or leaves the old one as it was."""
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", errors="replace") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 class RecordReader(Generic[R]):

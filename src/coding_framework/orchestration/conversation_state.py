@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from coding_framework.agents.strategies import StrategyOutcome, outcomes_of
-from coding_framework.records import ConversationTurn, Evaluation, Record
+from coding_framework.records import Candidate, ConversationTurn, Evaluation, Record
 
 
 class CompileOutcome(Record):
@@ -55,10 +55,10 @@ class CUDAConversationState(Record):
             best_turn=-max(passed)[1] if passed else None,
         )
 
-    def first_turn_of(self, digest: str) -> int | None:
-        """The turn in which this very candidate came first; None for a new one."""
-        known = self.compilation_cache.get(digest)
-        return None if known is None else known.turn
+
+def first_turn_of(turns: Sequence[ConversationTurn], candidate: Candidate) -> int | None:
+    """The turn in which this very candidate came first; None for a new one."""
+    return next((turn.index for turn in turns if turn.evaluation.candidate == candidate), None)
 
 
 def _compilations(turns: Sequence[ConversationTurn]) -> dict[str, CompileOutcome]:

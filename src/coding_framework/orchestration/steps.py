@@ -24,7 +24,7 @@ from coding_framework.agents.prompts import (
     turn_agent,
 )
 from coding_framework.config import ConversationConfig
-from coding_framework.orchestration.conversation_state import CUDAConversationState
+from coding_framework.orchestration.conversation_state import CUDAConversationState, first_turn_of
 from coding_framework.orchestration.testing import tester_report
 from coding_framework.records import (
     AgentRole,
@@ -153,7 +153,7 @@ class Episode:
             return Evaluation(
                 task=self.task.name, candidate=None, verdict=Verdict.NO_CANDIDATE, message=parsed.reason
             )
-        known = CUDAConversationState.of(self.task.name, turns).first_turn_of(parsed.candidate.digest)
+        known = first_turn_of(turns, parsed.candidate)
         if known is not None:
             return turns[known].evaluation.model_copy(update={"gate_seconds": {}})
         return await self.judge(self.task, parsed.candidate)
@@ -162,10 +162,7 @@ class Episode:
 def repeats(turns: Turns) -> int | None:
     """The earlier turn whose candidate the last one gave again, word for word; None for a new one."""
     candidate = turns[-1].evaluation.candidate
-    if candidate is None:
-        return None
-    first = next(turn.index for turn in turns if turn.evaluation.candidate == candidate)
-    return None if first == turns[-1].index else first
+    return None if candidate is None else first_turn_of(turns[:-1], candidate)
 
 
 def _prompt(task: AnyTask, turns: Turns, max_tokens: int) -> tuple[Message, ...]:

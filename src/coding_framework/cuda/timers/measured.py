@@ -80,8 +80,10 @@ class MeasuredTimer:
         self._verifier.prepare()
         request = self._request(subject)
         self._executor.prepare()
-        with gpu_lease(self._config.gpu_index, shared=True):
-            self._verifier.forget(self._executor.stale_arena(request))
+        stale = self._executor.stale_arena(request)
+        if stale:
+            with gpu_lease(self._config.gpu_index, shared=True):
+                self._verifier.forget(stale)
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
             raise Rejected(Verdict(outcome.fault.kind.value), f"{outcome.fault.message} (in a timed call)")

@@ -13,9 +13,9 @@ import tempfile
 from functools import cache
 from typing import Any
 
+from coding_framework.cuda.toolchain import standins
 from coding_framework.cuda.toolchain.compiler_log import shorten_log
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
-from coding_framework.cuda.toolchain.precompiled import PrecompiledPrelude
 from coding_framework.cuda.toolchain.private_folder import private_folder
 from coding_framework.cuda.toolchain.ptx_identity import code_digest
 from coding_framework.cuda.toolchain.standins import SOURCE_NAME, standin_headers, with_prelude
@@ -27,7 +27,6 @@ _HOST_FUNCTION = re.compile(
 )
 _ERROR = re.compile(r"^.*\(\d+\): (?:catastrophic )?error", re.MULTILINE)
 _OUT_OF_MEMORY = re.compile(r"(?:catastrophic|internal) error: out of memory")
-_prelude = PrecompiledPrelude()
 _FILE = re.compile(r'(\.file\s+\d+\s+")[^"]*?/((?:cf/)?[^"/]+")')
 
 
@@ -64,7 +63,7 @@ def compile_request(request: CompileRequest) -> RawCompilation:
     with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
         os.chdir(folder)
         try:
-            raw = _compile(request, [*flags, *_prelude.flags(nvrtc_module(), flags)])
+            raw = _compile(request, flags)
             if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
                 return _compile(request, [*flags, "--device-as-default-execution-space"])
             return raw
@@ -77,9 +76,26 @@ def _flags(request: CompileRequest) -> list[str]:
         f"--gpu-architecture={request.architecture}",
         "-lineinfo",
         "--ptxas-options=-v",
+        *_newer_flags(request.source),
         *(f"-I{folder}" for folder in request.include_dirs),
         *request.extra_flags,
     ]
+
+
+def _newer_flags(source: str) -> tuple[str, ...]:
+    """Those that an NVRTC before 12.9 does not know.
+
+    Where there is a driver, NVRTC keeps results in the user's folder. Ours is the only cache: it is
+    bounded, and what comes out of it is counted as such.
+    """
+    if not _is_recent():
+        return ()
+    return ("--no-cache", "--minimal") if standins.is_plain(source) else ("--no-cache",)
+
+
+@cache
+def _is_recent() -> bool:
+    return tuple(int(part) for part in nvrtc_version().split(".")) >= (12, 9)
 
 
 def _only_constexpr_helpers(log: str, source: str) -> bool:

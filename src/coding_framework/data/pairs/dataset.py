@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
 
 from coding_framework import __version__
@@ -48,11 +47,11 @@ def make_dataset(
         agents=config.sft.agents,
     ) as workshop:
         settings = "\0".join((__version__, config.judge.model_dump_json(), *held_out_names(config.tasks)))
-        with closing(Journal(path, workshop.settler, settings)) as journal:
-            made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
+        journal = Journal(path, workshop.settler, settings)
+        made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
         facts = card_facts(workshop, config)
     written = write_dataset(folder, made, facts)
-    path.unlink()
+    path.unlink(missing_ok=True)
     return written, made
 
 

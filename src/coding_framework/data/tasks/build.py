@@ -55,6 +55,16 @@ ROWS_HIDDEN = (
 )
 """One element, one long row, many short rows, rows that start unaligned, more columns than threads."""
 
+SHORT_ROWS_HIDDEN = (
+    {"rows": 1, "cols": 1},
+    {"rows": 1, "cols": 261},
+    {"rows": 129, "cols": 7},
+    {"rows": 67, "cols": 101},
+    {"rows": 3, "cols": 130},
+)
+"""The same aims for kernels whose threads walk along a row. The hidden shape with most elements is run on
+every distribution, and an emulated walk costs as much as its row is long: here that shape has short rows."""
+
 Arrays = Mapping[str, tuple[str, ...]]
 """Array names with their row-major extents, in argument order."""
 DTypes = Mapping[str, DType]

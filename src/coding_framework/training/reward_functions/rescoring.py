@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import IO
 from coding_framework.config import RewardConfig
 from coding_framework.errors import UserError
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.storage import storage_errors, write_whole
+from coding_framework.monitoring.storage import replacing, storage_errors, write_whole
 from coding_framework.records import Conversation, Evaluation
 from coding_framework.records.conversation import AgentRole
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
@@ -100,18 +99,15 @@ def _stop_moves(turns: list[RescoredTurn], early_stop_reward: float, max_turns: 
 @contextmanager
 def _written_beside(target: Path) -> Iterator[IO[str]]:
     """A stream that becomes `target` when the block ends well."""
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with storage_errors(target):
         target.parent.mkdir(exist_ok=True)
-        try:
-            with beside.open("w", encoding="utf-8", errors="replace") as stream:
-                yield stream
-            beside.replace(target)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            if not any(target.parent.iterdir()):
-                target.parent.rmdir()
-            raise
+    try:
+        with replacing(target) as beside, beside.open("w", encoding="utf-8", errors="replace") as stream:
+            yield stream
+    except BaseException:
+        if not any(target.parent.iterdir()):
+            target.parent.rmdir()
+        raise
 
 
 def _nothing_to_rescore(run: RunFolder, skipped: int) -> str:

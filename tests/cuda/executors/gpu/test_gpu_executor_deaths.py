@@ -100,6 +100,18 @@ def test_a_hang_in_the_timed_calls_is_the_kernels_at_once() -> None:
     assert fault.kind is FaultKind.TIMEOUT
 
 
+def test_the_memory_of_a_process_that_was_replaced_is_let_go() -> None:
+    def measured_in(arena: bytes) -> MeasureOutcome:
+        return MeasureOutcome(None, candidate_us=(1.0,), arena=arena, arena_capacity=2**40)
+
+    here = executor(None, None, measured_in(b"first"), None, None, measured_in(b"second"))
+    here.measure(MEASURE, timeout_s=1)
+    assert here.stale_arena() == b""
+    here.measure(MEASURE, timeout_s=1)
+    assert here.stale_arena() == b"first"
+    assert here.stale_arena() == b""
+
+
 @pytest.mark.parametrize("before", [[], [None]])
 def test_a_fault_of_any_step_ends_the_measurement(before: list[None]) -> None:
     failed = MeasureOutcome(ExecutionFault(FaultKind.OUT_OF_BOUNDS, "outside"), is_poisoned=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -101,3 +102,50 @@ def test_the_lease_is_held_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp
     for thread in threads:
         thread.join()
     assert most[0] == 1
+
+
+def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    order: list[str] = []
+
+    def use(name: str, *, shared: bool) -> threading.Thread:
+        def work() -> None:
+            with gpu_lease(0, shared=shared):
+                order.append(name)
+                time.sleep(0.02)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.05)  # it waits by now
+        return thread
+
+    with gpu_lease(0):
+        waiting = [use("check", shared=True), use("timing", shared=False), use("timing", shared=False)]
+    for thread in waiting:
+        thread.join()
+    assert order == ["timing", "timing", "check"]
+
+
+def test_those_who_share_are_in_together_and_a_timing_waits_for_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    timed = threading.Event()
+
+    def timing() -> None:
+        with gpu_lease(0):
+            timed.set()
+
+    thread = threading.Thread(target=timing)
+    with gpu_lease(0, shared=True):
+        with ThreadPoolExecutor(1) as others:
+            others.submit(_share_for_a_moment).result(timeout=5)
+        thread.start()
+        assert not timed.wait(0.05)
+    assert timed.wait(5)
+    thread.join()
+
+
+def _share_for_a_moment() -> None:
+    with gpu_lease(0, shared=True):
+        pass

@@ -28,7 +28,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     TorchBaselineRequest,
     VerifyRequest,
 )
-from coding_framework.cuda.worker import Worker
+from coding_framework.cuda.worker import Worker, once_more
 from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
 
 _RUNNER = "coding_framework.cuda.executors.gpu.runner"
@@ -86,13 +86,7 @@ class GpuExecutor:
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
         """The timed calls; the device is held alone for them, and shared before and after."""
         try:
-            try:
-                outcome = self._measure(request, timeout_s)
-            except (WorkerNotStarted, WorkerTimeout):
-                raise
-            except WorkerDied:  # it may have come from outside: a fresh process is asked once more
-                self._lose()
-                outcome = self._measure(request, timeout_s)
+            outcome = once_more(lambda: self._measure(request, timeout_s))
         except WorkerNotStarted:
             raise
         except (WorkerTimeout, WorkerDied) as error:
@@ -101,6 +95,8 @@ class GpuExecutor:
         if outcome.is_poisoned:
             self._replace()
         elif outcome.arena:
+            if outcome.arena != self._arena:  # a fresh process has an arena of its own
+                self._drop_arena()
             self._arena, self._arena_capacity = outcome.arena, outcome.arena_capacity
         return outcome
 
@@ -121,7 +117,10 @@ class GpuExecutor:
         return outcome
 
     def stale_arena(self, request: MeasureRequest | None = None) -> bytes:
-        """The handle that nobody may use any more: its process is gone, or `request` outgrows it."""
+        """The handle that nobody may use any more: its process is gone, or `request` outgrows it.
+
+        Empty where there is none.
+        """
         if request is not None and self._arena and arena_bytes(request) > self._arena_capacity:
             self._drop_arena()
         stale, self._stale = self._stale, b""
@@ -199,8 +198,7 @@ class GpuVerifier:
 
     def forget(self, handle: bytes) -> None:
         """Let go of the memory behind a handle; the caller holds the lease."""
-        if handle:
-            self._worker.call(f"{_VERIFIER}:forget", handle, timeout_s=_START_TIMEOUT_S)
+        self._worker.call(f"{_VERIFIER}:forget", handle, timeout_s=_START_TIMEOUT_S)
 
     def time_torch(self, request: TorchBaselineRequest) -> tuple[float, ...]:
         """PyTorch's times for the task; the caller holds the lease."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from coding_framework.cuda.executors.host.clocks import SLACK_SHARE, SLACK_US
 from coding_framework.cuda.extension.records import ExtensionBuild
 from coding_framework.errors import JudgeFault
 from coding_framework.records import KernelTiming, ShapeCheck, Verdict
@@ -25,9 +26,9 @@ class HostSettings(Record):
     """A module may compile CUDA while it is loaded."""
     flush_bytes: int | None = Field(default=None, ge=1)
     """Overwritten before each call; None: twice the L2 cache."""
-    clock_slack_us: float = Field(default=20, ge=0)
+    clock_slack_us: float = Field(default=SLACK_US, ge=0)
     """How far the wall clock may lie above the claimed time, for each call."""
-    clock_slack_share: float = Field(default=0.3, ge=0)
+    clock_slack_share: float = Field(default=SLACK_SHARE, ge=0)
     """The same as a share of the claimed time."""
     compiled_reference: bool = False
     """Also time `torch.compile` of the reference (seconds for each task)."""

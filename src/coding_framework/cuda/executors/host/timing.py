@@ -12,8 +12,6 @@ from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.records import Verdict
 
-"""A time below this share of the speed-of-light floor is impossible."""
-
 
 def time_candidate(
     bench: TaskBench,

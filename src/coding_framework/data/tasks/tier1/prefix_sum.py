@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import ROWS_VISIBLE, kernel_source, make_task
-from coding_framework.data.tasks.tier1.scan_shapes import SCAN_HIDDEN
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
 
@@ -34,7 +33,7 @@ def task() -> Task:
         inputs={"x": ("rows", "cols")},
         outputs={"y": ("rows", "cols")},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=SCAN_HIDDEN,
+        hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 128},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "uniform", "integers"),

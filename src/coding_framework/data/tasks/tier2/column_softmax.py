@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import ROWS_VISIBLE, kernel_source, make_task
-from coding_framework.data.tasks.tier2.row_shapes import COLUMNS_HIDDEN
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
 
@@ -37,7 +36,7 @@ def task() -> Task:
         inputs={"x": ("rows", "cols")},
         outputs={"y": ("rows", "cols")},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=COLUMNS_HIDDEN,
+        hidden_shapes=[{"rows": shape["cols"], "cols": shape["rows"]} for shape in SHORT_ROWS_HIDDEN],
         timing_shape={"rows": 128, "cols": 2048},
         gpu_timing_shape={"rows": 256, "cols": 16384},
         distributions=("normal", "uniform", "large", "outliers"),

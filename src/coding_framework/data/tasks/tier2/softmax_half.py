@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import ROWS_VISIBLE, kernel_source, make_task
-from coding_framework.data.tasks.tier2.row_shapes import ROWS_HIDDEN
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
 
@@ -38,7 +37,7 @@ def task() -> Task:
         outputs={"y": ("rows", "cols")},
         dtypes={"x": "float16", "y": "float16"},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=ROWS_HIDDEN,
+        hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 2048, "cols": 128},
         gpu_timing_shape={"rows": 32768, "cols": 256},
         distributions=("normal", "uniform", "large", "outliers"),

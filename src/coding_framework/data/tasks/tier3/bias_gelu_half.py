@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import kernel_source, make_task
-from coding_framework.data.tasks.tier3.row_shapes import ROWS_HIDDEN, ROWS_VISIBLE
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
 SQRT_2_OVER_PI = math.sqrt(2.0 / math.pi)
@@ -44,7 +43,7 @@ def task() -> Task:
         dtypes={"x": "float16", "bias": "float16", "y": "float16"},
         scalars={"sqrt_2_over_pi": SQRT_2_OVER_PI, "cubic": CUBIC},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=ROWS_HIDDEN,
+        hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 1024},
         gpu_timing_shape={"rows": 4096, "cols": 2048},
         distributions=("normal", "uniform", "large", "outliers"),

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import kernel_source, make_task
-from coding_framework.data.tasks.tier3.row_shapes import ROWS_HIDDEN, ROWS_VISIBLE
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
 SCALE = 0.125
@@ -46,7 +45,7 @@ def task() -> Task:
         outputs={"y": ("rows", "cols")},
         scalars={"scale": SCALE},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=ROWS_HIDDEN,
+        hidden_shapes=(*SHORT_ROWS_HIDDEN, {"rows": 65, "cols": 2}),  # surely a row with nothing kept
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "large", "uniform", "outliers"),

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.tasks.build import kernel_source, make_task
-from coding_framework.data.tasks.tier3.row_shapes import ROWS_HIDDEN, ROWS_VISIBLE
+from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task
 
 BITS = 15
@@ -48,7 +47,7 @@ def task() -> Task:
         outputs={"q": ("rows", "cols"), "peak": ("rows",)},
         dtypes={"q": "int32"},
         visible_shapes=ROWS_VISIBLE,
-        hidden_shapes=ROWS_HIDDEN,
+        hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "large", "small", "outliers"),
