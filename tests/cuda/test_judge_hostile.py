@@ -77,6 +77,17 @@ def test_a_long_log_keeps_its_head_its_errors_and_its_tail() -> None:
     assert shorten_log(short) == short
 
 
+@pytest.mark.parametrize("noise", ["an error of judgement\n", "fatal, error\n", "nothing\n"])
+def test_an_error_is_found_in_a_log_that_speaks_of_errors(noise: str) -> None:
+    log = (
+        noise * 300_000 + "kernel.cu(7): error: the first\nkernel.cu(8): error: the second\n" + noise * 20_000
+    )
+    short = shorten_log(log.encode())
+    assert len(short) <= MAX_LOG_CHARS
+    assert short.count("kernel.cu(7): error: the first") == 1
+    assert short.count("kernel.cu(8): error: the second") == 1
+
+
 def test_a_hundred_kernels_without_extern_c_are_named_soon(compiler: CUDACompiler) -> None:
     source = "".join(f"__global__ void k{i}(float* x) {{}}\n" for i in range(100))
     result = compiler.compile(source)

@@ -215,6 +215,6 @@ def test_a_file_that_is_not_there_is_the_users_error(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_no_partial_file(tmp_path: Path) -> None:
     target = tmp_path / "pairs.jsonl"
     target.mkdir()
-    with pytest.raises(StorageError, match="could not be written"):
+    with pytest.raises(StorageError, match="cannot write"):
         write_pairs(target, [pair()])
     assert [entry.name for entry in tmp_path.iterdir()] == ["pairs.jsonl"]

@@ -120,13 +120,13 @@ def _compile(request: CompileRequest, flags: list[str]) -> RawCompilation:
     _, program = nvrtc.nvrtcCreateProgram(source, SOURCE_NAME.encode(), len(texts), texts, names)
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
-        log = _fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog).decode(errors="replace")
+        log = shorten_log(_fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog))
         if not _is_built(nvrtc.nvrtcResult, status, log):
-            return RawCompilation("rejected", shorten_log(log))
+            return RawCompilation("rejected", log)
         ptx = _fetch(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX).rstrip(b"\0").decode()
         cubin = _fetch(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         ptx = plain_file_names(ptx)
-        return RawCompilation("built", shorten_log(log), ptx, cubin, code_digest(ptx))
+        return RawCompilation("built", log, ptx, cubin, code_digest(ptx))
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
