@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
 from hypothesis import settings
@@ -11,6 +12,8 @@ from tests_support import EvaluationFactory
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 """Two cores are shared by everything a test starts."""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""A job in the background begins with Ctrl-C ignored, and so would all that it starts."""
 settings.register_profile("shared_machine", deadline=None)
 settings.load_profile("shared_machine")
 

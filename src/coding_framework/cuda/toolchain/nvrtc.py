@@ -7,10 +7,10 @@ assembling it apart more than the last third, so sources with the same code are 
 
 from __future__ import annotations
 
-import os
+import contextlib
 import re
-import tempfile
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from coding_framework.cuda.toolchain import standins
@@ -59,16 +59,19 @@ def supported_architectures() -> tuple[str, ...]:
 
 def compile_request(request: CompileRequest) -> RawCompilation:
     """Compile in this process; relative includes find an empty folder."""
-    before, flags = os.getcwd(), _flags(request)  # noqa: PTH109
-    with tempfile.TemporaryDirectory(dir=private_folder()) as folder:
-        os.chdir(folder)
-        try:
-            raw = _compile(request, flags)
-            if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
-                return _compile(request, [*flags, "--device-as-default-execution-space"])
-            return raw
-        finally:
-            os.chdir(before)
+    flags = _flags(request)
+    with contextlib.chdir(_empty_folder()):
+        raw = _compile(request, flags)
+        if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
+            return _compile(request, [*flags, "--device-as-default-execution-space"])
+        return raw
+
+
+def _empty_folder() -> Path:
+    """NVRTC writes no files, so that it stays empty."""
+    folder = private_folder() / "empty"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def _flags(request: CompileRequest) -> list[str]:
