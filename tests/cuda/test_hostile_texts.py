@@ -30,7 +30,7 @@ KERNEL = 'extern "C" __global__ void vector_add(const float* a, const float* b, 
 MAX_CPU_S = 3.0
 """Linear readers take a tenth of this, four times as much under coverage; quadratic ones 15 s and more."""
 MAX_TREE_CPU_S = 6.0
-"""Readers of the syntax tree: the parser alone may take a quarter of a second, twice; 2.2 s under coverage."""
+"""Readers of the syntax tree: the parser may take a quarter of a second, twice; all 2.2 s under coverage."""
 LONG_MESSAGE = 12_000
 
 
