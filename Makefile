@@ -8,7 +8,8 @@ STAMP := $(VENV)/.installed
 COVERAGE := 90
 # Tests that mind nobody beside them run two at a time; the others time, fill or fork-bomb the machine.
 SIDE_BY_SIDE := $(addprefix tests/,agents cheats config cuda/analysis cuda/executors cuda/extension cuda/lint \
-	data honest monitoring orchestration records)
+	cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_parity compiler_prelude_values contract elements \
+	hostile_texts inputs judge_dtypes judge_hostile) data honest monitoring orchestration records)
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
