@@ -221,6 +221,26 @@ def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
     assert '<span class="t-keyword">__global__</span>' in text
 
 
+@pytest.mark.parametrize(
+    ("executor", "before", "after"),
+    [
+        ("emulator", "modelled times", "modelled times"),
+        ("gpu", "measured times", "modelled times"),
+        ("auto", "no times", "modelled times"),
+    ],
+)
+def test_the_kind_of_the_times_is_the_recorded_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: str, before: str, after: str
+) -> None:
+    """`auto` on a machine without a GPU models, whatever the configuration may suggest."""
+    monkeypatch.chdir(tmp_path)
+    config = FrameworkConfig.model_validate({"judge": {"executor": executor}})
+    run = RunFolder.create(tmp_path / "runs", "demo", config.model_dump_json())
+    assert f"{executor}, sm_90, {before}" in page(run)
+    fill_everything(run)
+    assert f"{executor}, sm_90, {after}" in page(run)
+
+
 def test_the_report_is_one_file_that_loads_nothing(run: RunFolder) -> None:
     fill_everything(run)
     text = page(run)

@@ -27,7 +27,7 @@ def write_report(run: RunFolder) -> Path:
         title=text(run.path.name),
         notices=report_facts.notices(run, config, history),
         headline=report_facts.headline(evaluation, history),
-        facts=report_facts.facts(config, state),
+        facts=report_facts.facts(config, state, evaluation),
         phases=report_facts.phases(config, state, history),
         table=report_table.before_after(evaluation),
         plots=report_plots.plots(history),

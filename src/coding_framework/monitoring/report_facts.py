@@ -21,6 +21,8 @@ _PHASES: tuple[tuple[MetricPhase, str], ...] = (
     ("evaluation", "Evaluation"),
 )
 _NOT_RECORDED = "not recorded"
+_TIME_KINDS = {"emulator": "modelled", "gpu": "measured", "auto": "no"}
+"""What can be said before anything was evaluated."""
 
 
 def read_config(run: RunFolder) -> FrameworkConfig | None:
@@ -41,12 +43,12 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def facts(config: FrameworkConfig | None, state: RunState) -> Html:
+def facts(config: FrameworkConfig | None, state: RunState, evaluation: EvaluationReport | None) -> Html:
     """The list of what a reader needs in order to repeat the run."""
     rows = [
         ("Model", f"{config.model.name} ({config.model.dtype})" if config else _NOT_RECORDED),
         ("Seed", str(config.run.seed) if config else _NOT_RECORDED),
-        ("Executor", _executor(config)),
+        ("Executor", _executor(config, evaluation)),
         ("Reward", f"{config.reward.preset} preset" if config else _NOT_RECORDED),
         ("Started", state.created_at.strftime("%Y-%m-%d %H:%M UTC")),
         ("Machine", _machine(state.machine)),
@@ -54,11 +56,13 @@ def facts(config: FrameworkConfig | None, state: RunState) -> Html:
     return tag("dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in rows), class_="facts")
 
 
-def _executor(config: FrameworkConfig | None) -> str:
+def _executor(config: FrameworkConfig | None, evaluation: EvaluationReport | None) -> str:
+    """With the kind of the times that were recorded: `auto` may have been either."""
     if config is None:
         return _NOT_RECORDED
-    kind = "modelled times" if config.judge.executor == "emulator" else "measured times"
-    return f"{config.judge.executor}, {config.judge.architecture}, {kind}"
+    seen = ", ".join(sorted(evaluation.time_kinds)) if evaluation is not None else ""
+    kind = seen or _TIME_KINDS[config.judge.executor]
+    return f"{config.judge.executor}, {config.judge.architecture}, {kind} times"
 
 
 def _machine(machine: MachineFacts) -> str:

@@ -185,7 +185,7 @@ def test_stand_ins_cover_the_headers_that_models_include_out_of_habit() -> None:
     wanted = "math.h cmath stdio.h cstdio float.h cfloat limits.h stdint.h iostream algorithm cuda_runtime.h"
     assert set(wanted.split()) <= set(headers)
     assert len(standins.standin_digest()) == 16
-    assert standins.with_prelude("x").endswith('#line 1 "kernel.cu"\nx')
+    assert standins.with_prelude("x", plain=True).endswith('#line 1 "kernel.cu"\nx')
 
 
 def test_macros_of_the_candidates_own_do_not_break_the_headers() -> None:

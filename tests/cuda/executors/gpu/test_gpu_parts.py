@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -104,26 +105,32 @@ def test_the_lease_is_held_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch, tmp
     assert most[0] == 1
 
 
-def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     order: list[str] = []
 
-    def use(name: str, *, shared: bool) -> threading.Thread:
-        def work() -> None:
-            with gpu_lease(0, shared=shared):
-                order.append(name)
-                time.sleep(0.02)
+    def use(name: str) -> None:
+        with gpu_lease(0, shared=name == "check"):
+            order.append(name)
 
-        thread = threading.Thread(target=work)
-        thread.start()
-        time.sleep(0.05)  # it waits by now
-        return thread
-
+    threads = [threading.Thread(target=use, args=(name,)) for name in ("check", "timing", "timing")]
     with gpu_lease(0):
-        waiting = [use("check", shared=True), use("timing", shared=False), use("timing", shared=False)]
-    for thread in waiting:
+        for waiting, thread in enumerate(threads, start=1):
+            thread.start()
+            deadline = time.monotonic() + 20
+            while num_waiting(tmp_path) < waiting:
+                assert time.monotonic() < deadline
+                time.sleep(0.001)
+    for thread in threads:
         thread.join()
     assert order == ["timing", "timing", "check"]
+
+
+def num_waiting(folder: Path) -> int:
+    """How many wait for a lock on a file of this folder, by the kernel's own list."""
+    inodes = {str(path.stat().st_ino) for path in folder.iterdir()}
+    lines = Path("/proc/locks").read_text().splitlines()
+    return sum("->" in line and line.split()[6].split(":")[-1] in inodes for line in lines)
 
 
 def test_those_who_share_are_in_together_and_a_timing_waits_for_them(
