@@ -27,7 +27,12 @@ from coding_framework.evaluation.bench.footprint import (
 )
 from coding_framework.evaluation.bench.judge_bench import bench_judge
 from coding_framework.evaluation.bench.kernels import HOSTILE, honest_kernels, hostile_kernels
-from coding_framework.evaluation.bench.records import MAX_GROWTH_BYTES, LoadInlineComparison, SoakResult
+from coding_framework.evaluation.bench.records import (
+    MAX_GROWTH_BYTES,
+    LoadInlineComparison,
+    MemorySample,
+    SoakResult,
+)
 from coding_framework.evaluation.bench.soak import growth, soak
 from coding_framework.records import Gate, Verdict
 
@@ -126,11 +131,26 @@ def test_whatever_goes_wrong_in_a_soak_is_said(change: dict[str, object], words:
     assert words in complaint
 
 
-def test_growth_leaves_the_warm_up_out_and_a_process_that_comes_and_goes() -> None:
-    assert growth([0, 50, 100, 100, 100, 100, 100, 100]) == 0
-    assert growth([0, 0, 100, 100, 100, 170, 170, 100]) == 0
-    assert growth([0, 0, 100, 100, 150, 150, 200, 200]) == 50
-    assert growth([5]) == 0
+@pytest.mark.parametrize(
+    ("sizes", "counts", "grown"),
+    [
+        ([0, 50, 100, 100, 100, 100, 100, 100], [4] * 8, 0),
+        ([0, 0, 100, 100, 100, 170, 170, 100], [4] * 8, 0),
+        ([0, 0, 100, 100, 150, 150, 200, 200], [4] * 8, 50),
+        ([0, 0, 100, 100, 100, 80, 100, 100], [4, 4, 4, 4, 4, 3, 4, 4], 0),
+        ([0, 0, 100, 100, 100, 80, 150, 150], [4, 4, 4, 4, 4, 3, 4, 4], 50),
+        ([0, 0, 100, 100, 80, 80, 100, 100], [4, 4, 4, 4, 3, 3, 4, 4], 20),
+        ([5], [4], 0),
+    ],
+)
+def test_growth_leaves_the_warm_up_out_and_a_process_that_comes_and_goes(
+    sizes: list[int], counts: list[int], grown: int
+) -> None:
+    samples = [
+        MemorySample(num_judgements=0, host_bytes=size, num_processes=count)
+        for size, count in zip(sizes, counts, strict=True)
+    ]
+    assert growth(samples, lambda sample: sample.host_bytes) == grown
 
 
 def test_an_orphan_is_found_by_its_mark() -> None:

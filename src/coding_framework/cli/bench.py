@@ -202,7 +202,7 @@ def _show_soak(result: SoakResult) -> None:
         table.add_row(name, Text(value))
     console = stdout_console()
     console.print(table)
-    for complaint in result.complaints:
+    for complaint in (*result.complaints, *result.honest_failures):
         console.print(Text(complaint, style="bold red"))
     if not result.complaints:
         console.print(Text("clean: every verdict is there, and nothing is left", style="green"))

@@ -83,13 +83,6 @@ def _user_problem(name: str, text: str, judge: JudgeConfig) -> Problem:
     from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
     from coding_framework.data.user_problem import build_problem, naive_source
 
-    if judge.executor == "gpu":
-        raise NotAvailableError(
-            "a .cu problem cannot be judged on a GPU yet: its truth is the naive kernel in float64 on the "
-            "emulator, and a GPU's checks need a truth that runs there. Use --executor emulator (times are "
-            "then modelled), or state the problem as a KernelBench .py file"
-        )
-    judge = judge.model_copy(update={"executor": "emulator"})
     with CUDACompiler(CompilerSettings.for_judge(judge)) as compiler:
         found = build_problem(text, compiler, where=name)
     return Problem(found.task, naive_source(found.task), found.notes, judge)

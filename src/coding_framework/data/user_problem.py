@@ -1,6 +1,6 @@
 """A `.cu` file with a naive kernel and a header, turned into a task that the judge can judge.
 
-The naive kernel is its own truth: rewritten to double and run on the emulator, it is the float64 oracle.
+The naive kernel is its own truth: rewritten to double and run where the judge runs, it is the float64 oracle.
 Where that is not possible (it does not compile in double, faults, or says something else), the float32
 kernel itself is the oracle under a wider budget, and the notes say so. Shapes are derived from the one
 that the header states, the error budget from the naive kernel's own rounding errors.
@@ -82,8 +82,8 @@ def build_problem(source: str, compiler: CUDACompiler, *, where: str = "the file
         }
     )
     task, told = with_truth(task, oracle, compiler, header.tolerance)
-    modelled = f"modelled at {_words(task.timing_shape)} (stated: {_words(header.dimensions)})"
-    return UserProblem(task=task, notes=(*told, modelled))
+    sizes = f"time: modelled at {_words(task.timing_shape)}, measured at {_words(header.dimensions)}"
+    return UserProblem(task=task, notes=(*told, sizes))
 
 
 def naive_source(task: Task) -> str:

@@ -1,4 +1,6 @@
-"""A user's naive kernel as the truth: run on the emulator, in float64 where it can be.
+"""A user's naive kernel as the truth: run where the arrays are, in float64 where it can be.
+
+NumPy arrays go through the emulator; torch tensors on a GPU stay there.
 
 Guarantees: deterministic; a pure function of its inputs; it pickles, because judges live in other
 processes. Not promised: that the kernel computes what its author meant. It is trusted as a task of
@@ -24,7 +26,7 @@ from coding_framework.cuda.executors.base import (
     ResolvedLaunch,
 )
 from coding_framework.cuda.executors.emulator import execute
-from coding_framework.errors import NotAvailableError, UserError
+from coding_framework.errors import UserError
 from coding_framework.records import Dimensions, LaunchPlan, Task, TensorSpec
 
 ORACLE_INSTRUCTION_LIMIT = 4_000_000_000
@@ -55,11 +57,8 @@ class NaiveKernelOracle:
 
     def __call__(self, xp: ModuleType, inputs: Mapping[str, Any], dimensions: Dimensions) -> dict[str, Any]:
         """The outputs in float64."""
-        if "numpy" not in xp.__name__:
-            raise NotAvailableError(
-                "the truth of this problem is its naive kernel on the emulator, which works with NumPy "
-                "arrays only: judge it with the executor `emulator`"
-            )
+        if "torch" in xp.__name__:
+            return self._run_on_gpu(inputs, dimensions)
         outcome = self.run(inputs, dimensions)
         if outcome.fault is not None:
             raise OracleFault(outcome.fault, dimensions)
@@ -75,6 +74,28 @@ class NaiveKernelOracle:
             detect_races=False,
         )
         return execute(request)
+
+    def _run_on_gpu(self, inputs: Mapping[str, Any], dimensions: Dimensions) -> dict[str, Any]:
+        import torch
+
+        from coding_framework.data.problems.on_gpu import launch_on_gpu
+
+        def torch_type(dtype: str) -> torch.dtype:
+            found: torch.dtype = torch.float64 if self._is_wide(dtype) else getattr(torch, dtype)
+            return found
+
+        sizes: dict[str, tuple[str, int]] = {}
+        sizes |= {spec.name: (spec.dtype, spec.num_elements(dimensions)) for spec in self.task.outputs}
+        sizes |= resolve_scratch(self.plan, self.task, dimensions)
+        tensors = {
+            spec.name: inputs[spec.name].to(torch_type(spec.dtype)).contiguous() for spec in self.task.inputs
+        }
+        device = next(iter(tensors.values())).device
+        for name, (dtype, count) in sizes.items():
+            tensors[name] = torch.zeros(count, dtype=torch_type(dtype), device=device)
+        launch_on_gpu(self.ptx, self._launches(dimensions), tensors)
+        outputs = {spec.name: tensors[spec.name].to(torch.float64) for spec in self.task.outputs}
+        return {spec.name: outputs[spec.name].reshape(spec.extents(dimensions)) for spec in self.task.outputs}
 
     def _launches(self, dimensions: Dimensions) -> tuple[ResolvedLaunch, ...]:
         launches = resolve_launches(self.plan, self.task, dimensions)

@@ -93,4 +93,4 @@ def _own_checks(task: Task) -> Iterator[PlannedCheck]:
     for number, shape in enumerate(shapes):
         yield PlannedCheck(shape, kinds[number % len(kinds)], hidden=False)
     yield from (PlannedCheck(shapes[-1], kind, hidden=False) for kind in kinds)
-    yield PlannedCheck(task.timing_shape, kinds[0], hidden=False)
+    yield from (PlannedCheck(task.timing_shape, kind, hidden=False) for kind in kinds)

@@ -119,6 +119,8 @@ class SoakResult(Record):
     """Hostile ones that passed."""
     num_honest_failed: int = Field(ge=0)
     """Honest ones that did not."""
+    honest_failures: tuple[str, ...] = ()
+    """What was said of the first of those."""
     num_faults: int = Field(ge=0)
     """Answers lost to faults of the judge, and asked for again."""
     verdicts: dict[str, int]

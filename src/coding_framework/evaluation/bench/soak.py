@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -34,6 +34,7 @@ TASKS = ("vector_add", "scale", "gelu", "row_sum", "matvec")
 ATTACKED = "scale"
 NUM_BATCHES = 16
 HOSTILE_EVERY = 10
+MAX_TOLD = 10
 _GONE_WITHIN_S = 5.0
 
 
@@ -67,19 +68,22 @@ def soak(config: JudgeConfig, *, judgements: int, on_done: Callable[[], None] = 
                 pool.forget()
                 samples.append(_weigh(mark, len(answered)))
         left = _left_behind(mark)
+    weighed = [sample for sample in samples if sample.gpu_bytes is not None]
+    failed = [(q, e) for q, e in answered if not q.hostile and not e.passed]
     return SoakResult(
         num_asked=judgements,
         num_verdicts=len(answered),
         num_hostile=sum(question.hostile for question, _ in answered),
         num_hostile_passed=sum(q.hostile and e.passed for q, e in answered),
-        num_honest_failed=sum(not q.hostile and not e.passed for q, e in answered),
+        num_honest_failed=len(failed),
+        honest_failures=tuple(f"{q.task.name}: {e.verdict}: {e.message}" for q, e in failed[:MAX_TOLD]),
         num_faults=pool.num_faults,
         verdicts=dict(Counter(evaluation.verdict.value for _, evaluation in answered)),
         samples=tuple(samples),
         leaked_processes=left,
         leaked_descriptors=max(0, open_descriptors() - descriptors),
-        host_growth_bytes=growth([sample.host_bytes for sample in samples]),
-        gpu_growth_bytes=_gpu_growth(samples),
+        host_growth_bytes=growth(samples, lambda sample: sample.host_bytes),
+        gpu_growth_bytes=growth(weighed, lambda sample: sample.gpu_bytes or 0) if weighed else None,
         duration_s=time.perf_counter() - started,
     )
 
@@ -110,21 +114,27 @@ def _weigh(mark: str, judged: int) -> MemorySample:
     )
 
 
-def growth(sizes: list[int]) -> int:
+def growth(samples: Sequence[MemorySample], size: Callable[[MemorySample], int]) -> int:
     """Least of the last quarter less least of the one before; until then it is warm-up.
 
-    The least, because a process that was killed and has just been started again, or not yet, makes single
-    samples jump by its whole size. What leaks is in every sample.
+    The least, because a process that has just been started makes a sample jump. And only samples with as many
+    processes as each other, where both quarters have some: one that was killed and is not yet needed again
+    takes its whole size with it. What leaks is in every sample.
     """
-    quarter = len(sizes) // 4
+    quarter = len(samples) // 4
     if quarter == 0:
         return 0
-    return min(sizes[-quarter:]) - min(sizes[-2 * quarter : -quarter])
+    before, last = _least(samples[-2 * quarter : -quarter], size), _least(samples[-quarter:], size)
+    alike = [last[count] - before[count] for count in before.keys() & last.keys()]
+    return min(alike) if alike else min(last.values()) - min(before.values())
 
 
-def _gpu_growth(samples: list[MemorySample]) -> int | None:
-    sizes = [sample.gpu_bytes for sample in samples if sample.gpu_bytes is not None]
-    return growth(sizes) if sizes else None
+def _least(samples: Sequence[MemorySample], size: Callable[[MemorySample], int]) -> dict[int, int]:
+    """The least size by number of processes."""
+    least: dict[int, int] = {}
+    for sample in samples:
+        least[sample.num_processes] = min(size(sample), least.get(sample.num_processes, size(sample)))
+    return least
 
 
 def _left_behind(mark: str) -> tuple[str, ...]:

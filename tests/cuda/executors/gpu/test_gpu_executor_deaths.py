@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -27,10 +29,12 @@ class ScriptedWorker(Worker):
     def __init__(self, *answers: Any) -> None:
         super().__init__(memory_limit_bytes=None)
         self.answers = list(answers)
+        self.limits: list[float] = []
 
     def call(self, function: str, *args: object, timeout_s: float) -> Any:
         if function.endswith(":warm_up"):
             return None
+        self.limits.append(timeout_s)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -53,10 +57,26 @@ def test_two_deaths_are_the_kernels() -> None:
     assert fault.kind is FaultKind.CRASHED
 
 
-def test_a_hang_is_the_kernels_at_once() -> None:
-    fault = executor(WorkerTimeout("slow"), RIGHT).run(REQUEST, timeout_s=1).fault
+def test_a_hang_beside_others_may_be_theirs_and_is_asked_again_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    leases: list[bool] = []
+
+    @contextmanager
+    def lease(device_index: int, *, shared: bool = False) -> Iterator[None]:
+        leases.append(shared)
+        yield
+
+    monkeypatch.setattr("coding_framework.cuda.executors.gpu.executor.gpu_lease", lease)
+    made = executor(WorkerTimeout("slow"), RIGHT)
+    assert made.run(REQUEST, timeout_s=1).fault is None
+    assert leases == [True, False]
+    assert made._worker.limits == [0.5, 1]  # type: ignore[attr-defined]
+
+
+def test_a_hang_alone_is_the_kernels() -> None:
+    fault = executor(WorkerTimeout("slow"), WorkerTimeout("slow"), RIGHT).run(REQUEST, timeout_s=1).fault
     assert fault is not None
     assert fault.kind is FaultKind.TIMEOUT
+    assert "within 1 s" in fault.message
 
 
 def test_a_process_that_does_not_start_is_ours() -> None:
@@ -98,6 +118,14 @@ def test_a_hang_in_the_timed_calls_is_the_kernels_at_once() -> None:
     fault = measured(None, WorkerTimeout("slow")).fault
     assert fault is not None
     assert fault.kind is FaultKind.TIMEOUT
+
+
+@pytest.mark.parametrize("before", [[], [None, None]])
+def test_a_step_that_runs_nothing_of_the_kernel_has_a_limit_of_its_own(before: list[None]) -> None:
+    made = executor(*before, WorkerTimeout("slow"))
+    with pytest.raises(WorkerTimeout):
+        made.measure(MEASURE, timeout_s=1)
+    assert made._worker.limits[-1] == 60  # type: ignore[attr-defined]
 
 
 def test_the_memory_of_a_process_that_was_replaced_is_let_go() -> None:

@@ -66,6 +66,30 @@ def test_a_fault_gets_its_verdict_and_the_next_candidate_is_judged(
     assert vector_add(judge, "if (i < n) y[i] = b[i] + a[i];").verdict is Verdict.PASSED
 
 
+def test_what_was_wrong_before_a_crash_is_said_first(judge: Judge) -> None:
+    crash = "if (n > 50000) __trap();"
+    assert vector_add(judge, f"if (i < n) y[i] = a[i] - b[i]; {crash}").verdict is Verdict.WRONG_RESULT
+    assert vector_add(judge, "if (i < n) y[i] = b[i] + a[i];").verdict is Verdict.PASSED
+
+
+def test_a_crash_is_told_of_the_shape_that_crashed(judge: Judge) -> None:
+    result = vector_add(judge, "if (i < n) y[i] = a[i] + b[i]; if (n == 1) __trap();")
+    assert result.verdict is Verdict.CRASHED
+    assert "hidden" in result.message
+    assert len(result.checks) >= 2
+    assert all(check.passed for check in result.checks)
+
+
+def test_variables_of_a_module_are_fresh_in_every_run(judge: Judge) -> None:
+    result = vector_add(
+        judge,
+        "if (i < n) y[i] = a[i] + b[i] + (calls > 0 ? 1.0f : 0.0f); if (i == 0) calls = 1;",
+        before="__device__ int calls;\n",
+    )
+    assert result.verdict is Verdict.WRONG_RESULT
+    assert "timed calls" in result.message
+
+
 def test_a_kernel_that_stops_working_after_some_calls_is_caught_in_a_timed_call(judge: Judge) -> None:
     result = vector_add(
         judge,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from host_support import TASK, module
 
 from coding_framework.config import JudgeConfig
-from coding_framework.cuda.executors.host.executor import HostExecutor
-from coding_framework.cuda.executors.host.outcome import HostSettings
+from coding_framework.cuda.executors.host.clocks import Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.executor import MAX_HEARINGS, HostExecutor
+from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
+from coding_framework.cuda.executors.host.timing import ClocksDisagree, time_candidate
 from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.records import Candidate, Verdict
 
@@ -242,3 +245,29 @@ def test_a_cheat_is_stopped_for_its_reason(executor: HostExecutor, what: str) ->
 def test_what_is_said_about_a_hidden_shape_holds_no_numbers(executor: HostExecutor) -> None:
     outcome = executor.judge_host(TASK, CHEATS["knows the visible shape by heart"][0])
     assert not any(character.isdigit() for character in outcome.message)
+
+
+def test_clocks_that_disagree_are_heard_again_in_a_fresh_process(
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = module("return self.right(x)")
+    heard: list[HeldTime] = []
+
+    def disturbed(bench: Any, settings: Any, blocks: list[Block], *rest: Any) -> HostTiming:
+        held = hold_against_wall(blocks, blocks)
+        heard.append(held)
+        if len(heard) <= disturbances:
+            raise ClocksDisagree(held)
+        return time_candidate(bench, settings, blocks, *rest)
+
+    monkeypatch.setattr("coding_framework.cuda.executors.host.executor.time_candidate", disturbed)
+    disturbances = MAX_HEARINGS - 1
+    passed = executor.judge_host(TASK, honest)
+    assert passed.verdict is Verdict.PASSED, passed.message
+    assert len(heard) == MAX_HEARINGS
+    assert passed.num_checks_planned == len(passed.checks)
+
+    heard.clear()
+    disturbances = MAX_HEARINGS
+    assert executor.judge_host(TASK, honest).verdict is Verdict.CLOCKS_DISAGREE
+    assert len(heard) == MAX_HEARINGS

@@ -7,7 +7,8 @@ whose contents are checked, or unmapped memory, which faults.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import ctypes
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,45 +41,36 @@ class Arena:
     def carve(self, sizes: dict[str, tuple[int, int]], stream: Any) -> dict[str, Place]:
         """Name → (bytes, slots) laid out with guards, the guards freshly painted."""
         layout = lay_out(sizes)
-        self._ensure(layout.num_bytes)
+        carved = layout.at(self.reserve(layout.num_bytes))
         memset(self._base, GUARD_PATTERN, GUARD_BYTES, stream)
-        carved = {place.name: replace(place, address=self._base + place.offset) for place in layout.places}
         for place in carved.values():
             _paint(place, stream)
         return carved
 
-    def image(self, sizes: dict[str, tuple[int, int]]) -> tuple[dict[str, Place], npt.NDArray[np.uint8]]:
-        """The same layout as one piece of host memory, guards painted; for buffers that are small."""
-        layout = lay_out(sizes)
-        self._ensure(layout.num_bytes)
-        host = np.full(layout.num_bytes // 4, GUARD_PATTERN, np.uint32).view(np.uint8)
-        return {
-            place.name: replace(place, address=self._base + place.offset) for place in layout.places
-        }, host
+    def touched(self, places: dict[str, Place], staging: PinnedMemory, stream: Any) -> str | None:
+        """The first buffer whose guard was written to; waits once for all guards."""
+        columns = [_Guards(next(iter(places)), self._base, GUARD_BYTES, 1, GUARD_BYTES)]
+        columns += [_guards_of(place) for place in places.values()]
+        host, at = staging.reserve(sum(guards.num_bytes for guards in columns)), 0
+        words: list[npt.NDArray[np.uint32]] = []
+        for guards in columns:
+            words.append(host[at : at + guards.num_bytes].view(np.uint32))
+            guards.download(words[-1], stream)
+            at += guards.num_bytes
+        call(driver.cuStreamSynchronize(stream))
+        found = zip(columns, words, strict=True)
+        return next((guards.name for guards, read in found if (read != GUARD_PATTERN).any()), None)
 
-    @property
-    def base(self) -> int:
+    def reserve(self, num_bytes: int) -> int:
+        """Make room; where it begins."""
+        if num_bytes > self.capacity:
+            if self._base:
+                call(driver.cuMemFree(self._base))
+                self._base = self.capacity = 0
+            self.capacity = max(num_bytes, self._start_bytes)
+            self._base = int(call(driver.cuMemAlloc(self.capacity)))
+            self.handle = handle_bytes(call(driver.cuIpcGetMemHandle(self._base)))
         return self._base
-
-    def touched(self, places: dict[str, Place]) -> str | None:
-        """The first buffer whose guard was written to."""
-        if not _read(self._base, GUARD_BYTES, 1, GUARD_BYTES):
-            return next(iter(places))
-        for place in places.values():
-            end = place.address + padded(place.num_bytes)
-            if not _read(end, place.stride - padded(place.num_bytes), place.num_slots, place.stride):
-                return place.name
-        return None
-
-    def _ensure(self, num_bytes: int) -> None:
-        if num_bytes <= self.capacity:
-            return
-        if self._base:
-            call(driver.cuMemFree(self._base))
-            self._base = self.capacity = 0
-        self.capacity = max(num_bytes, self._start_bytes)
-        self._base = int(call(driver.cuMemAlloc(self.capacity)))
-        self.handle = handle_bytes(call(driver.cuIpcGetMemHandle(self._base)))
 
 
 def _paint(place: Place, stream: Any) -> None:
@@ -87,20 +79,37 @@ def _paint(place: Place, stream: Any) -> None:
     call(driver.cuMemsetD2D32Async(start, place.stride, GUARD_PATTERN, width, place.num_slots, stream))
 
 
-def _read(address: int, width: int, height: int, pitch: int) -> bool:
-    """Whether every guard of a column of guards still has its pattern."""
-    host = np.empty((height, width // 4), np.uint32)
-    copy = driver.CUDA_MEMCPY2D()
-    copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    copy.srcDevice = address
-    copy.srcPitch = pitch
-    copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
-    copy.dstHost = host.ctypes.data
-    copy.dstPitch = width
-    copy.WidthInBytes = width
-    copy.Height = height
-    call(driver.cuMemcpy2D(copy))
-    return bool((host == GUARD_PATTERN).all())
+@dataclass(frozen=True)
+class _Guards:
+    """The guards of a buffer's slots: `height` pieces of `width` bytes, `pitch` bytes apart."""
+
+    name: str
+    address: int
+    width: int
+    height: int
+    pitch: int
+
+    @property
+    def num_bytes(self) -> int:
+        return self.width * self.height
+
+    def download(self, host: npt.NDArray[np.uint32], stream: Any) -> None:
+        """Put it on the stream."""
+        copy = driver.CUDA_MEMCPY2D()
+        copy.srcMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_DEVICE
+        copy.srcDevice = self.address
+        copy.srcPitch = self.pitch
+        copy.dstMemoryType = driver.CUmemorytype.CU_MEMORYTYPE_HOST
+        copy.dstHost = host.ctypes.data
+        copy.dstPitch = self.width
+        copy.WidthInBytes = self.width
+        copy.Height = self.height
+        call(driver.cuMemcpy2DAsync(copy, stream))
+
+
+def _guards_of(place: Place) -> _Guards:
+    used = padded(place.num_bytes)
+    return _Guards(place.name, place.address + used, place.stride - used, place.num_slots, place.stride)
 
 
 def download(address: int, array: np.ndarray[Any, Any], stream: Any) -> None:
@@ -109,6 +118,20 @@ def download(address: int, array: np.ndarray[Any, Any], stream: Any) -> None:
     call(driver.cuStreamSynchronize(stream))
 
 
-def pinned(num_bytes: int) -> int:
-    """Page-locked host memory."""
-    return int(call(driver.cuMemHostAlloc(num_bytes, 0)))
+class PinnedMemory:
+    """Page-locked host memory, which copies need to happen behind the caller's back; grows when it must."""
+
+    def __init__(self, num_bytes: int) -> None:
+        self._address = 0
+        self._capacity = 0
+        self.reserve(num_bytes)
+
+    def reserve(self, num_bytes: int) -> npt.NDArray[np.uint8]:
+        """That many bytes; what was reserved before is void."""
+        if num_bytes > self._capacity:
+            if self._address:
+                call(driver.cuMemFreeHost(self._address))
+                self._address = self._capacity = 0
+            self._address = int(call(driver.cuMemHostAlloc(num_bytes, 0)))
+            self._capacity = num_bytes
+        return np.ctypeslib.as_array((ctypes.c_uint8 * num_bytes).from_address(self._address))

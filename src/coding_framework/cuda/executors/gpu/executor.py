@@ -37,6 +37,10 @@ _VERIFIER = "coding_framework.cuda.executors.gpu.verifier"
 _TORCH = "coding_framework.cuda.executors.gpu.torch_baselines:time_torch"
 _START_TIMEOUT_S = 120.0
 _TORCH_TIMEOUT_S = 300.0
+_OWN_TIMEOUT_S = 60.0
+"""For steps that run nothing of the candidate's and share the device with those who may."""
+_PATIENCE = 0.5
+"""Share of the limit after which runs beside others are given up, to be made alone."""
 
 
 class GpuExecutor:
@@ -68,20 +72,41 @@ class GpuExecutor:
     def run_many(
         self, requests: Iterable[ExecutionRequest], *, timeout_s: float
     ) -> Iterator[ExecutionOutcome]:
-        """All runs under one lease, because every change of process costs the device time."""
-        self._warm_up()
-        arguments = (tuple(requests), self._device_index, self._harness_cubin)
-        with gpu_lease(self._device_index, shared=True):
+        """All runs under one lease, because every change of process costs the device time.
+
+        Whoever takes long beside others is asked again alone: the device serves a neighbour's endless loop in
+        turn with everybody's work, and the limit is on a candidate's own.
+        """
+        runs = tuple(requests)
+        try:
+            answer = self._run_all(runs, _PATIENCE * timeout_s, shared=True)
+        except WorkerTimeout:
             try:
-                answer = self._worker.insist(f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s)
+                answer = self._run_all(runs, timeout_s, shared=False)
+            except WorkerTimeout as error:
+                answer = _lost_run(error, timeout_s)
+        yield from answer.outcomes
+
+    def _run_all(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
+        """Raises `WorkerTimeout`; a death is a value."""
+        self._warm_up()
+        arguments = (runs, self._device_index, self._harness_cubin)
+        with gpu_lease(self._device_index, shared=shared):
+            try:
+                answer: RunAnswer = self._worker.insist(
+                    f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s
+                )
             except WorkerNotStarted:
                 raise
-            except (WorkerTimeout, WorkerDied) as error:
+            except WorkerTimeout:
                 self._lose()
-                answer = RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
+                raise
+            except WorkerDied as error:
+                self._lose()
+                return _lost_run(error, timeout_s)
             if answer.is_poisoned:
                 self._replace()
-        yield from answer.outcomes
+        return answer
 
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
         """The timed calls; the device is held alone for them, and shared before and after."""
@@ -89,9 +114,12 @@ class GpuExecutor:
             outcome = once_more(lambda: self._measure(request, timeout_s))
         except WorkerNotStarted:
             raise
-        except (WorkerTimeout, WorkerDied) as error:
+        except WorkerDied as error:
             self._lose()
             return MeasureOutcome(_lost(error, timeout_s))
+        except WorkerTimeout:
+            self._lose()
+            raise
         if outcome.is_poisoned:
             self._replace()
         elif outcome.arena:
@@ -105,15 +133,19 @@ class GpuExecutor:
         self._warm_up()
         failed: MeasureOutcome | None
         with gpu_lease(self._device_index, shared=True):
-            failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=timeout_s)
+            failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=_OWN_TIMEOUT_S)
         if failed is not None:
             return failed
         with gpu_lease(self._device_index):
-            failed = self._worker.call(f"{_MEASUREMENT}:run_prepared", timeout_s=timeout_s)
+            try:
+                failed = self._worker.call(f"{_MEASUREMENT}:run_prepared", timeout_s=timeout_s)
+            except WorkerTimeout as error:
+                self._lose()
+                return MeasureOutcome(_lost(error, timeout_s))
         if failed is not None:
             return failed
         with gpu_lease(self._device_index, shared=True):
-            outcome: MeasureOutcome = self._worker.call(f"{_MEASUREMENT}:collect", timeout_s=timeout_s)
+            outcome: MeasureOutcome = self._worker.call(f"{_MEASUREMENT}:collect", timeout_s=_OWN_TIMEOUT_S)
         return outcome
 
     def stale_arena(self, request: MeasureRequest | None = None) -> bytes:
@@ -169,6 +201,10 @@ def _lost(error: Exception, timeout_s: float) -> ExecutionFault:
             f"the kernel did not finish within {timeout_s:g} s; look for a loop that never ends",
         )
     return ExecutionFault(FaultKind.CRASHED, f"the kernel ended its process, twice: {error}")
+
+
+def _lost_run(error: Exception, timeout_s: float) -> RunAnswer:
+    return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
 
 
 @dataclass

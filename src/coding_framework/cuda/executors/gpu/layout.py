@@ -5,7 +5,8 @@ Plain arithmetic that needs no driver: the judge asks it too, before anything is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,10 @@ class Layout:
 
     places: tuple[Place, ...]
     num_bytes: int
+
+    def at(self, base: int) -> dict[str, Place]:
+        """Every place by name, when the whole begins at this address."""
+        return {place.name: replace(place, address=base + place.offset) for place in self.places}
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,17 @@ def arena_sizes(request: MeasureRequest) -> dict[str, tuple[int, int]]:
     return sizes
 
 
-def touched_in(image: npt.NDArray[np.uint8], places: dict[str, Place]) -> str | None:
+def paint(image: npt.NDArray[np.uint8]) -> None:
+    """Guards everywhere; the buffers are written over them."""
+    image.view(np.uint32)[:] = GUARD_PATTERN
+
+
+def touched_in(image: npt.NDArray[np.uint8], places: Sequence[Place]) -> str | None:
     """The first buffer of a downloaded image whose guard was written to."""
     words = image.view(np.uint32)
     if (words[: GUARD_BYTES // 4] != GUARD_PATTERN).any():
-        return next(iter(places))
-    for place in places.values():
+        return places[0].name
+    for place in places:
         guard = words[(place.offset + padded(place.num_bytes)) // 4 : (place.offset + place.stride) // 4]
         if (guard != GUARD_PATTERN).any():
             return place.name

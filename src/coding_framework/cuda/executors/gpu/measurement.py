@@ -21,7 +21,7 @@ import numpy as np
 from cuda.bindings import driver
 
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.gpu.arena import download, pinned
+from coding_framework.cuda.executors.gpu.arena import download
 from coding_framework.cuda.executors.gpu.driver import CudaError, call, memset
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch
 from coding_framework.cuda.executors.gpu.layout import Place, arena_sizes
@@ -33,10 +33,16 @@ from coding_framework.cuda.executors.gpu.messages import (
     Program,
 )
 from coding_framework.cuda.executors.gpu.runner import stray_write
-from coding_framework.cuda.executors.gpu.session import LoadedModule, Session, fault_of, fire, session
+from coding_framework.cuda.executors.gpu.session import (
+    STAGING_BYTES,
+    LoadedModule,
+    Session,
+    fault_of,
+    fire,
+    session,
+)
 
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
-_PINNED_BYTES = 2**24
 REFERENCE_EVERY = 3
 """The reference runs in every third iteration: it is the slower of the two, and is timed again with
 every candidate."""
@@ -215,7 +221,7 @@ def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
 
 
 def _outcome(bench: _Bench) -> MeasureOutcome:
-    stray = bench.here.arena.touched(bench.places)
+    stray = bench.here.arena.touched(bench.places, bench.here.staging, bench.here.stream)
     if stray is not None:
         return MeasureOutcome(stray_write(stray.split()[-1]))
     num_inputs = len(bench.request.inputs)
@@ -251,25 +257,16 @@ def _spans(bench: _Bench) -> tuple[float, ...]:
 
 def _transfer_us(bench: _Bench) -> float:
     """Host-to-device copy of all inputs out of page-locked memory."""
-    staging, stream = _staging(), bench.here.stream
+    stream, staging = bench.here.stream, bench.here.staging.reserve(STAGING_BYTES).ctypes.data
     first, last = bench.here.events(len(bench.events))[:2]
     call(driver.cuEventRecord(first, stream))
     for array in bench.request.inputs:
-        for at in range(0, array.num_bytes, _PINNED_BYTES):
-            size = min(_PINNED_BYTES, array.num_bytes - at)
+        for at in range(0, array.num_bytes, STAGING_BYTES):
+            size = min(STAGING_BYTES, array.num_bytes - at)
             call(driver.cuMemcpyHtoDAsync(bench.places[array.name].address + at, staging, size, stream))
     call(driver.cuEventRecord(last, stream))
     call(driver.cuStreamSynchronize(stream))
     return 1e3 * float(call(driver.cuEventElapsedTime(first, last)))
-
-
-_STAGING: list[int] = []
-
-
-def _staging() -> int:
-    if not _STAGING:
-        _STAGING.append(pinned(_PINNED_BYTES))
-    return _STAGING[0]
 
 
 def _unload_all(modules: list[LoadedModule]) -> None:

@@ -1,4 +1,4 @@
-"""Runs in a worker process with a CUDA context and no torch: one request, one answer.
+"""Runs in a worker process with a CUDA context and no torch: many requests, one answer.
 
 A fault of the kernel is a value. One that poisons the context is marked, and the process replaced.
 The process never holds an expected value: only inputs come in, and outputs go out.
@@ -7,6 +7,8 @@ The process never holds an expected value: only inputs come in, and outputs go o
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +22,11 @@ from coding_framework.cuda.executors.base import (
     FaultKind,
 )
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.gpu.arena import download
 from coding_framework.cuda.executors.gpu.driver import CudaError, call, open_device
-from coding_framework.cuda.executors.gpu.layout import Place, touched_in
+from coding_framework.cuda.executors.gpu.layout import Layout, Place, lay_out, paint, touched_in
 from coding_framework.cuda.executors.gpu.messages import DeviceFacts, RunAnswer
 from coding_framework.cuda.executors.gpu.session import (
+    STAGING_BYTES,
     LoadedModule,
     Session,
     device_facts,
@@ -35,6 +37,8 @@ from coding_framework.cuda.executors.gpu.session import (
 )
 
 _GLOBAL = re.compile(r"^\s*(?:\.\w+\s+)*\.global\b", re.MULTILINE)
+_COUNTER_BYTES = 256
+"""Room for one number, so that what follows it is aligned."""
 
 
 def describe(device_index: int) -> DeviceFacts:
@@ -50,71 +54,136 @@ def warm_up(device_index: int, harness_cubin: bytes) -> None:
 def run_many(requests: tuple[ExecutionRequest, ...], device_index: int, harness_cubin: bytes) -> RunAnswer:
     """Every request in turn, up to the first fault."""
     here = session(device_index, harness_cubin)
+    runs = [Run(request) for request in requests]
     outcomes: list[ExecutionOutcome] = []
-    loaded = _Loaded()
-    for request in requests:
-        try:
-            outcomes.append(_run(here, request, loaded.module(request)))
-        except KernelFault as refused:
-            outcomes.append(ExecutionOutcome(refused.fault, {}, ()))
-        except CudaError as error:
-            outcomes.append(ExecutionOutcome(fault_of(error).fault, {}, ()))
-            if error.is_sticky:
-                return RunAnswer(tuple(outcomes), is_poisoned=True)
+    for batch in batches(runs, STAGING_BYTES - _COUNTER_BYTES):
+        answer = _run_batch(here, batch)
+        outcomes += answer.outcomes
         if outcomes[-1].fault is not None:
-            break
-    loaded.unload()
+            return RunAnswer(tuple(outcomes), is_poisoned=answer.is_poisoned)
     return RunAnswer(tuple(outcomes))
 
 
-def _run(here: Session, request: ExecutionRequest, module: LoadedModule) -> ExecutionOutcome:
-    """Upload, launch in order, download; guard zones and addresses are watched."""
-    places, image = here.small_arena.image({n: (b.nbytes, 1) for n, b in request.buffers.items()})
-    for name, buffer in request.buffers.items():
-        _part(image, places[name])[:] = buffer.view(np.uint8)
-    upload(here.small_arena.base, image, here.stream)
-    here.harness.dirty_shared(request.poison, here.facts.num_sms)
-    _launch_all(here, request, places, module)
-    download(here.small_arena.base, image, here.stream)
-    stray = touched_in(image, places)
-    fault = None if stray is None else stray_write(stray)
-    contents: dict[str, Buffer] = {
-        name: _part(image, places[name]).view(buffer.dtype).copy() for name, buffer in request.buffers.items()
-    }
-    return ExecutionOutcome(fault, contents, (), request.poison)
+@dataclass
+class Run:
+    """A request and the image of its memory, first as it should go in and then as it came out."""
+
+    request: ExecutionRequest
+
+    def __post_init__(self) -> None:
+        buffers = self.request.buffers.items()
+        self.layout: Layout = lay_out({name: (buffer.nbytes, 1) for name, buffer in buffers})
+        self.image: npt.NDArray[np.uint8] = np.empty(0, np.uint8)
+
+    def fill(self, image: npt.NDArray[np.uint8]) -> None:
+        """Write the buffers into this memory, with guards around them."""
+        self.image = image
+        paint(image)
+        for place in self.layout.places:
+            self._part(place)[:] = self.request.buffers[place.name].view(np.uint8)
+
+    def outcome(self) -> ExecutionOutcome:
+        """What is in the image now; the guards are looked at."""
+        stray = touched_in(self.image, self.layout.places)
+        contents: dict[str, Buffer] = {
+            place.name: self._part(place).view(self.request.buffers[place.name].dtype).copy()
+            for place in self.layout.places
+        }
+        fault = None if stray is None else stray_write(stray)
+        return ExecutionOutcome(fault, contents, (), self.request.poison)
+
+    def _part(self, place: Place) -> npt.NDArray[np.uint8]:
+        return self.image[place.offset : place.offset + place.num_bytes]
 
 
-def _part(image: npt.NDArray[np.uint8], place: Place) -> npt.NDArray[np.uint8]:
-    return image[place.offset : place.offset + place.num_bytes]
+def batches(runs: Sequence[Run], limit_bytes: int) -> Iterator[list[Run]]:
+    """As many runs together as have room for their images, and at least one."""
+    batch: list[Run] = []
+    room = limit_bytes
+    for run in runs:
+        if batch and run.layout.num_bytes > room:
+            yield batch
+            batch, room = [], limit_bytes
+        batch.append(run)
+        room -= run.layout.num_bytes
+    if batch:
+        yield batch
 
 
-def _launch_all(
-    here: Session, request: ExecutionRequest, places: dict[str, Place], module: LoadedModule
-) -> None:
-    addresses = {name: place.address for name, place in places.items()}
-    for launch in request.launches:
-        fire(module.prepare(launch, addresses), here.stream)
-    call(driver.cuStreamSynchronize(here.stream))
+def _run_batch(here: Session, batch: list[Run]) -> RunAnswer:
+    """All of it is put on the stream and waited for once.
+
+    Processes that share a GPU are served in turns, and every wait costs a turn. Where a fault ends the
+    context, the counter in the host's memory still tells how many runs were over, and their images are there.
+    """
+    staging = here.staging.reserve(_COUNTER_BYTES + sum(run.layout.num_bytes for run in batch))
+    counter, at = staging[:4].view(np.uint32), _COUNTER_BYTES
+    counter[0] = 0
+    for run in batch:
+        run.fill(staging[at : at + run.layout.num_bytes])
+        at += run.layout.num_bytes
+    loaded = _Loaded()
+    fault, is_poisoned = _attempt(lambda: _enqueue(here, batch, loaded, counter.ctypes.data))
+    if not is_poisoned:
+        late, is_poisoned = _attempt(lambda: call(driver.cuStreamSynchronize(here.stream)))
+        fault = late or fault
+    if not is_poisoned:
+        loaded.unload()
+    outcomes = [run.outcome() for run in batch[: int(counter[0])]]
+    if fault is not None:
+        outcomes.append(ExecutionOutcome(fault, {}, ()))
+    return RunAnswer(up_to_first_fault(outcomes), is_poisoned=is_poisoned)
+
+
+def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> None:
+    """For each run: its image to the device, dirty shared memory, the launches, the image back, a count."""
+    base = here.small_arena.reserve(max(run.layout.num_bytes for run in batch))
+    for number, run in enumerate(batch, start=1):
+        module = loaded.module(run.request)
+        addresses = {name: place.address for name, place in run.layout.at(base).items()}
+        launches = [module.prepare(launch, addresses) for launch in run.request.launches]
+        upload(base, run.image, here.stream)
+        here.harness.dirty_shared(run.request.poison, here.facts.num_sms)
+        for launch in launches:
+            fire(launch, here.stream)
+        call(driver.cuMemcpyDtoHAsync(run.image.ctypes.data, base, run.image.nbytes, here.stream))
+        call(driver.cuStreamWriteValue32(here.stream, counter, number, 0))
+
+
+def _attempt(step: Callable[[], object]) -> tuple[ExecutionFault | None, bool]:
+    """The kernel's fault, if any, and whether it poisoned the context."""
+    try:
+        step()
+    except KernelFault as refused:
+        return refused.fault, False
+    except CudaError as error:
+        return fault_of(error).fault, error.is_sticky
+    return None, False
+
+
+def up_to_first_fault(outcomes: Sequence[ExecutionOutcome]) -> tuple[ExecutionOutcome, ...]:
+    """What someone who runs one after the other would have seen."""
+    first = next((i for i, outcome in enumerate(outcomes) if outcome.fault is not None), len(outcomes))
+    return tuple(outcomes[: first + 1])
 
 
 class _Loaded:
-    """The module of a run: loaded anew where it has variables that outlive a launch, else kept."""
+    """The modules of a batch: one for each run where it has variables that outlive a launch, else shared."""
 
     def __init__(self) -> None:
-        self._module: LoadedModule | None = None
+        self._modules: list[LoadedModule] = []
         self._cubin = b""
 
     def module(self, request: ExecutionRequest) -> LoadedModule:
-        if self._module is not None and request.cubin == self._cubin and not _GLOBAL.search(request.ptx):
-            return self._module
-        self.unload()
-        self._module, self._cubin = LoadedModule(request.cubin, request.ptx), request.cubin
-        return self._module
+        if not self._modules or request.cubin != self._cubin or _GLOBAL.search(request.ptx):
+            self._modules.append(LoadedModule(request.cubin, request.ptx))
+            self._cubin = request.cubin
+        return self._modules[-1]
 
     def unload(self) -> None:
-        if self._module is not None:
-            self._module.unload()
-            self._module = None
+        """When nothing of them runs any more."""
+        for module in self._modules:
+            module.unload()
 
 
 def stray_write(buffer: str) -> ExecutionFault:

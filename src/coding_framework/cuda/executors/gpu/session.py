@@ -12,7 +12,7 @@ from cuda.bindings import driver
 
 from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.gpu.arena import Arena
+from coding_framework.cuda.executors.gpu.arena import Arena, PinnedMemory
 from coding_framework.cuda.executors.gpu.driver import CudaError, attribute, call, open_device
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, PtxEntry, ptx_entries
 from coding_framework.cuda.executors.gpu.harness import Harness
@@ -20,6 +20,8 @@ from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 
 EVENTS = 6
 """Events around the steps of an iteration."""
+STAGING_BYTES = 2**24
+"""Page-locked memory of a process, to begin with."""
 _STATIC_SHARED_BYTES = 48 * 1024
 _KINDS = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": (FaultKind.OUT_OF_BOUNDS, "an address outside every buffer was accessed"),
@@ -45,6 +47,8 @@ class Session:
     """Of the timed calls; the verifier opens it."""
     small_arena: Arena
     """Of the checks; nobody else sees it."""
+    staging: PinnedMemory
+    """What goes to the device and comes from it, without anyone waiting."""
     harness: Harness
     flush_address: int
     flush_bytes: int
@@ -70,6 +74,7 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
         stream=stream,
         arena=Arena(start_bytes=facts.memory_bytes // 128),
         small_arena=Arena(start_bytes=2**24),
+        staging=PinnedMemory(STAGING_BYTES),
         harness=Harness(harness_cubin, stream, shared_bytes=facts.shared_bytes_per_block),
         flush_address=int(call(driver.cuMemAlloc(flush_bytes))),
         flush_bytes=flush_bytes,

@@ -8,6 +8,8 @@ cannot see any of this memory.
 from __future__ import annotations
 
 from functools import cache
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -54,15 +56,19 @@ class _Bench:
         self._request = request
         self._device = f"cuda:{request.device_index}"
         self._harness = open_harness(request.device_index, request.harness_cubin)
-        counts = (len(request.sets), len(request.inputs)), (len(request.sets), len(request.outputs))
-        self._sums = torch.zeros(counts[0], dtype=torch.int64, device=self._device)
-        self._output_sums = torch.zeros(counts[1], dtype=torch.int64, device=self._device)
-        self._output_sums_address = self._output_sums.data_ptr()
-        self._sums_address = self._sums.data_ptr()
+        sets, inputs, outputs = len(request.sets), len(request.inputs), len(request.outputs)
+        self._shapes = (sets, inputs), (sets, outputs), (sets, outputs, 2 + MAX_SHOWN)
+        self._numbers = torch.zeros(sum(map(prod, self._shapes)), dtype=torch.int64, device=self._device)
+        self._sums, output_sums, found = self._split(self._numbers)
+        self._sums_address, self._output_sums_address = self._sums.data_ptr(), output_sums.data_ptr()
+        self._found_address = found.data_ptr()
         self._extents = {spec.name: spec.extents(request.dimensions) for spec in request.task.inputs}
-        self._found = torch.zeros((*counts[1], 2 + MAX_SHOWN), dtype=torch.int64, device=self._device)
 
-        self._found_address = self._found.data_ptr()
+    def _split(self, numbers: Any) -> list[Any]:
+        """Sums of the inputs, sums of the outputs, and what was found, out of one piece of memory."""
+        ends = list(accumulate(map(prod, self._shapes), initial=0))
+        places = zip(pairwise(ends), self._shapes, strict=True)
+        return [numbers[i:j].reshape(shape) for (i, j), shape in places]
 
     def compare_set(self, number: int, base: int) -> None:
         """Put the comparison of one set on the stream."""
@@ -84,8 +90,8 @@ class _Bench:
 
     def results(self, base: int) -> tuple[SetResult, ...]:
         """What was found, with the first wrong elements of the sets that have some."""
-        sums, found = self._sums.cpu().numpy().view(np.uint64), self._found.cpu().numpy()
-        late_sums = self._output_sums.cpu().numpy().view(np.uint64)
+        sums, late_sums, found = self._split(self._numbers.cpu().numpy())  # waits, once
+        sums, late_sums = sums.view(np.uint64), late_sums.view(np.uint64)
         results = []
         for number, given in enumerate(self._request.input_sums):
             changed = _differing(self._request.inputs, sums[number], given)

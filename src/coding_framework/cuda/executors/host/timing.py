@@ -13,6 +13,13 @@ from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.records import Verdict
 
 
+class ClocksDisagree(Rejected):
+    """A lie, or a machine too busy to tell: who hears it may ask again."""
+
+    def __init__(self, held: HeldTime) -> None:
+        super().__init__(Verdict.CLOCKS_DISAGREE, disagreement_words(held))
+
+
 def time_candidate(
     bench: TaskBench,
     settings: HostSettings,
@@ -20,7 +27,7 @@ def time_candidate(
     interleaved: list[Block],
     own_kernel_share: float | None,
 ) -> HostTiming:
-    """The time that counts; raises `Rejected` for one that cannot be.
+    """The time that counts; raises `Rejected` for one that cannot be, `ClocksDisagree` for one in doubt.
 
     Called when the candidate's child is gone: a last block of the reference shows how fast it is with
     nobody beside it, and replaces the interleaved ones if a candidate made those slower.
@@ -31,7 +38,7 @@ def time_candidate(
         candidate, references, slack_us=settings.clock_slack_us, slack_share=settings.clock_slack_share
     )
     if not held.agree:
-        raise Rejected(Verdict.CLOCKS_DISAGREE, disagreement_words(held))
+        raise ClocksDisagree(held)
     median, interval = median_interval([value for block in references for value in block.claimed_us])
     floor_us, bandwidth_share = floor(bench, held.median_us)
     return HostTiming(
@@ -85,5 +92,6 @@ def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, floa
 def disagreement_words(held: HeldTime) -> str:
     return (
         f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "
-        f"{held.wall_us:.1f} us: work is done outside the call (another stream, a thread, a patched timer)"
+        f"{held.wall_us:.1f} us, without {held.overhead_us:.1f} us for the harness: work is done outside the "
+        "call (another stream, a thread, a patched timer)"
     )

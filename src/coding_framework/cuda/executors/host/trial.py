@@ -28,9 +28,16 @@ class Trial:
         self._bench, self._config, self._settings = bench, bench.config, bench.settings
         self.checks: list[ShapeCheck] = []
         self.notes: list[str] = []
-        self.num_planned = 1 + len(bench.hidden) + len(bench.base.distributions) - 1 + self._settings.blocks
         self._session: ChildSession | None = None
         self._program: Program | None = None
+        self.start_over()
+
+    def start_over(self) -> None:
+        """As if nothing had been asked yet."""
+        self.close()
+        bench, self._session, self._program = self._bench, None, None
+        self.checks, self.notes = [], []
+        self.num_planned = 1 + len(bench.hidden) + len(bench.base.distributions) - 1 + self._settings.blocks
         self._first_threads = 0
         self._spent_s = 0.0
 
