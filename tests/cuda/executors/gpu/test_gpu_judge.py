@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 
@@ -10,7 +11,9 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.benchmarker import CUDABenchmarker
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.judge import Judge
+from coding_framework.cuda.pool import JudgePool
 from coding_framework.data.tasks import get_task
+from coding_framework.evaluation.bench.kernels import honest_kernels
 from coding_framework.records import Candidate, Evaluation, Verdict
 
 pytestmark = pytest.mark.gpu
@@ -109,3 +112,18 @@ async def test_the_benchmarker_measures_on_a_gpu() -> None:
         result = await benchmarker.benchmark_kernel(compiled.binary_path, compiled.kernel_name)
     assert result.kind == "measured"
     assert result.interval_us is not None
+
+
+def test_a_neighbours_endless_loop_is_not_a_candidates_own() -> None:
+    config = JudgeConfig(executor="gpu", architecture="auto", gpu_run_timeout_s=2, run_timeout_s=2, workers=4)
+    task = get_task("vector_add")
+    loop = f"{HEAD}{SIGNATURE} {{ {INDEX} while (i >= 0) ((volatile float*)y)[0] = NUMBER; }}\n"
+    loops = [Candidate(source=loop.replace("NUMBER", f"{number}.0f")) for number in range(3)]
+    honest = [candidate for _, candidate in islice(honest_kernels([task]), 9)]
+    candidates = [*loops, *honest]
+    with JudgePool(config) as pool:
+        evaluations = pool.judge_many((task, candidate) for candidate in candidates)
+    for evaluation in evaluations[:3]:
+        assert evaluation.verdict is Verdict.TIMEOUT, evaluation.message
+    for evaluation in evaluations[3:]:
+        assert evaluation.verdict is Verdict.PASSED, evaluation.message
