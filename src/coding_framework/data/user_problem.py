@@ -82,7 +82,8 @@ def build_problem(source: str, compiler: CUDACompiler, *, where: str = "the file
         }
     )
     task, told = with_truth(task, oracle, compiler, header.tolerance)
-    sizes = f"time: modelled at {_words(task.timing_shape)}, measured at {_words(header.dimensions)}"
+    modelled, measured = _words(task.timing_shape), _words(header.dimensions)
+    sizes = f"timed at {modelled} where times are modelled, at {measured} where they are measured"
     return UserProblem(task=task, notes=(*told, sizes))
 
 
