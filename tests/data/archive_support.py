@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from coding_framework.data.archives.problems import LoadReport, RowProblem
+from coding_framework.data.archives.rows import ArchiveRow
+from coding_framework.data.sakana_loader import SakanaDataLoader
+
 REAL_ROWS = Path(__file__).parents[3] / "shared" / "data" / "sakana_subset.jsonl"
 """Rows of the AI CUDA Engineer archive; not part of the project, read where it lies beside it."""
 
@@ -78,6 +82,22 @@ def failed_row(number: int = 0, **changes: Any) -> dict[str, Any]:
 
 def without(row: dict[str, Any], *columns: str) -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in columns}
+
+
+def load_archive(path: Path, **options: Any) -> tuple[list[ArchiveRow], LoadReport]:
+    """All rows in the order of the files, and what was said of the others."""
+    stream = SakanaDataLoader(path, **{"seed": None, **options}).rows()
+    rows = list(stream)
+    return rows, stream.report
+
+
+def kernel_names(loader: SakanaDataLoader, **options: int) -> list[str]:
+    return [row.kernel_name for row in loader.rows(**options)]
+
+
+def only_problem(report: LoadReport) -> RowProblem:
+    assert len(report.problems) == 1
+    return report.problems[0]
 
 
 def write_lines(path: Path, rows: Iterable[dict[str, Any]]) -> Path:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 from host_support import TASK, module
 
 from coding_framework.config import JudgeConfig
-from coding_framework.cuda.executors.host.clocks import Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.bench import BASE, TaskBench
+from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
 from coding_framework.cuda.executors.host.executor import MAX_HEARINGS, HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
+from coding_framework.cuda.executors.host.session import ChildSession
 from coding_framework.cuda.executors.host.timing import ClocksDisagree, time_candidate
 from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.records import Candidate, Verdict
@@ -247,27 +250,29 @@ def test_what_is_said_about_a_hidden_shape_holds_no_numbers(executor: HostExecut
     assert not any(character.isdigit() for character in outcome.message)
 
 
+@pytest.mark.parametrize(
+    ("disturbances", "verdict"),
+    [(MAX_HEARINGS - 1, Verdict.PASSED), (MAX_HEARINGS, Verdict.CLOCKS_DISAGREE)],
+)
 def test_clocks_that_disagree_are_heard_again_in_a_fresh_process(
-    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch, disturbances: int, verdict: Verdict
 ) -> None:
-    honest = module("return self.right(x)")
-    heard: list[HeldTime] = []
+    hearings, children = count(1), count()
+    start_child = TaskBench.start_child
+
+    def counted(bench: TaskBench, *, wall_s: float, names: tuple[str, ...]) -> ChildSession:
+        if BASE in names:  # and not the reference's
+            next(children)
+        return start_child(bench, wall_s=wall_s, names=names)
 
     def disturbed(bench: Any, settings: Any, blocks: list[Block], *rest: Any) -> HostTiming:
-        held = hold_against_wall(blocks, blocks)
-        heard.append(held)
-        if len(heard) <= disturbances:
-            raise ClocksDisagree(held)
+        if next(hearings) <= disturbances:
+            raise ClocksDisagree(hold_against_wall(blocks, blocks))
         return time_candidate(bench, settings, blocks, *rest)
 
+    monkeypatch.setattr(TaskBench, "start_child", counted)
     monkeypatch.setattr("coding_framework.cuda.executors.host.executor.time_candidate", disturbed)
-    disturbances = MAX_HEARINGS - 1
-    passed = executor.judge_host(TASK, honest)
-    assert passed.verdict is Verdict.PASSED, passed.message
-    assert len(heard) == MAX_HEARINGS
-    assert passed.num_checks_planned == len(passed.checks)
-
-    heard.clear()
-    disturbances = MAX_HEARINGS
-    assert executor.judge_host(TASK, honest).verdict is Verdict.CLOCKS_DISAGREE
-    assert len(heard) == MAX_HEARINGS
+    outcome = executor.judge_host(TASK, module("return self.right(x)"))
+    assert outcome.verdict is verdict, outcome.message
+    assert next(children) == MAX_HEARINGS
+    assert outcome.num_checks_planned == len(outcome.checks)

@@ -78,17 +78,12 @@ class GpuExecutor:
         turn with everybody's work, and the limit is on a candidate's own.
         """
         runs = tuple(requests)
-        try:
-            answer = self._run_all(runs, _PATIENCE * timeout_s, shared=True)
-        except WorkerTimeout:
-            try:
-                answer = self._run_all(runs, timeout_s, shared=False)
-            except WorkerTimeout as error:
-                answer = _lost_run(error, timeout_s)
+        answer = self._run_all(runs, _PATIENCE * timeout_s, shared=True)
+        if answer.timed_out:
+            answer = self._run_all(runs, timeout_s, shared=False)
         yield from answer.outcomes
 
     def _run_all(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
-        """Raises `WorkerTimeout`; a death is a value."""
         self._warm_up()
         arguments = (runs, self._device_index, self._harness_cubin)
         with gpu_lease(self._device_index, shared=shared):
@@ -98,12 +93,9 @@ class GpuExecutor:
                 )
             except WorkerNotStarted:
                 raise
-            except WorkerTimeout:
+            except (WorkerTimeout, WorkerDied) as error:
                 self._lose()
-                raise
-            except WorkerDied as error:
-                self._lose()
-                return _lost_run(error, timeout_s)
+                return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
             if answer.is_poisoned:
                 self._replace()
         return answer
@@ -201,10 +193,6 @@ def _lost(error: Exception, timeout_s: float) -> ExecutionFault:
             f"the kernel did not finish within {timeout_s:g} s; look for a loop that never ends",
         )
     return ExecutionFault(FaultKind.CRASHED, f"the kernel ended its process, twice: {error}")
-
-
-def _lost_run(error: Exception, timeout_s: float) -> RunAnswer:
-    return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
 
 
 @dataclass

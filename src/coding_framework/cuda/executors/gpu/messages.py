@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, ResolvedLaunch
+from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, FaultKind, ResolvedLaunch
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ class RunAnswer:
 
     outcomes: tuple[ExecutionOutcome, ...]
     is_poisoned: bool = False
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether the limit is what ended it."""
+        fault = self.outcomes[-1].fault if self.outcomes else None
+        return fault is not None and fault.kind is FaultKind.TIMEOUT
 
 
 @dataclass(frozen=True)

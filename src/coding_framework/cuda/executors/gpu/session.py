@@ -52,6 +52,8 @@ class Session:
     harness: Harness
     flush_address: int
     flush_bytes: int
+    transfer_us: dict[tuple[int, ...], float] = field(default_factory=dict)
+    """Host to device, by the sizes of the arrays."""
     _events: list[list[Any]] = field(default_factory=list)
 
     def events(self, number: int) -> list[Any]:
