@@ -8,8 +8,10 @@ STAMP := $(VENV)/.installed
 COVERAGE := 90
 # Tests that mind nobody beside them run two at a time; the others time, fill or fork-bomb the machine.
 SIDE_BY_SIDE := $(addprefix tests/,agents cheats config cuda/analysis cuda/executors cuda/extension cuda/lint \
-	cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_parity compiler_prelude_values contract elements \
-	hostile_texts inputs judge_dtypes judge_hostile) data honest monitoring orchestration records)
+	cuda/profiler cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_parity compiler_prelude_values contract \
+	elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
+	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data honest monitoring orchestration records \
+	$(patsubst %,training/test_%.py,cuda_performance_reward rescoring reward_properties rl_advantage))
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
