@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from coding_framework.cuda.analysis.syntax import parse, walk
+from coding_framework.cuda.analysis.syntax import parse, text, walk
 from coding_framework.records import Record
 
 
@@ -45,7 +45,7 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
                 children = [c for c in parameters.named_children if c.type == "parameter_declaration"]
                 found.append(
                     KernelSignature(
-                        name=_text(name), parameters=tuple(_parameter(child) for child in children)
+                        name=text(name), parameters=tuple(_parameter(child) for child in children)
                     )
                 )
     return tuple(found)
@@ -56,21 +56,17 @@ def _prefix(declarator: Node) -> str:
     parent = declarator.parent
     if parent is None:
         return ""
-    return " ".join(_text(child) for child in parent.children if child.end_byte <= declarator.start_byte)
+    return " ".join(text(child) for child in parent.children if child.end_byte <= declarator.start_byte)
 
 
 def _parameter(node: Node) -> Parameter:
     declarator = node.child_by_field_name("declarator")
     type_node = node.child_by_field_name("type")
-    words = _text(node)
+    words = text(node)
     names = [n for n in walk(declarator) if n.type == "identifier"] if declarator is not None else []
     return Parameter(
-        name=_text(names[-1]) if names else "",
-        type=_text(type_node) if type_node is not None else words,
+        name=text(names[-1]) if names else "",
+        type=text(type_node) if type_node is not None else words,
         is_pointer="*" in words or "[" in words,
         is_const="const" in words.split("*")[0].split(),
     )
-
-
-def _text(node: Node) -> str:
-    return node.text.decode() if node.text is not None else ""

@@ -187,7 +187,8 @@ def walk_with_depth(node: Node) -> Iterator[tuple[Node, int]]:
 
 def text(node: Node | None) -> str:
     """The node's words as written; empty for None."""
-    return node.text.decode("utf-8", "replace") if node is not None and node.text is not None else ""
+    words = node.text if node is not None else None  # reads the source, so once
+    return words.decode("utf-8", "replace") if words is not None else ""
 
 
 def line_of(node: Node) -> int:
