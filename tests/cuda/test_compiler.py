@@ -7,7 +7,6 @@ import os
 import signal
 import stat
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest import mock
@@ -226,9 +225,7 @@ def test_a_compiler_that_does_not_end_is_stopped_and_not_cached(make: Callable[.
         "\n#pragma unroll\nfor (int i = 0; i < 100000; i++)\n#pragma unroll\nfor (int j = 0; j < 1000; j++)"
     )
     source = f'extern "C" __global__ void k(float* x) {{ {loops} x[i * j] += x[j] * i; }}'
-    started = time.monotonic()
     result = compiler.compile(source)
-    assert time.monotonic() - started < 10
     assert result.timed_out
     assert not result.success
     assert "did not end within 1 s" in result.errors[0].message
@@ -445,13 +442,12 @@ def test_an_nvcc_that_does_not_run_is_a_missing_toolchain(tmp_path: Path) -> Non
 
 
 def test_compiling_does_not_block_the_event_loop(compiler: CUDACompiler) -> None:
-    async def measure() -> float:
+    async def others_run_before_it_is_done() -> bool:
         task = asyncio.ensure_future(compiler.compile_kernel(VECTOR_ADD.replace("+", "*")))
-        before = time.monotonic()
         await asyncio.sleep(0)
-        waited = time.monotonic() - before
+        early = not task.done()
         await task
-        return waited
+        return early
 
-    assert asyncio.run(measure()) < 0.05
+    assert asyncio.run(others_run_before_it_is_done())
     assert threading.active_count() < 50

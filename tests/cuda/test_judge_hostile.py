@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,10 +56,9 @@ def test_a_file_name_of_the_candidates_own_hides_no_error(compiler: CUDACompiler
 
 def test_a_compiler_that_writes_megabytes_is_cut_short_in_its_own_process(compiler: CUDACompiler) -> None:
     source = 'extern "C" __global__ void k() {}\n' + "/* " * 2000
-    started = time.monotonic()
     result = compiler.compile(source)
-    assert time.monotonic() - started < 20
     assert not result.success
+    assert not result.timed_out
     assert len(result.diagnostics) <= 200
     raw = compile_request(CompileRequest(source, "sm_90", (), ()))
     assert len(raw.log) <= MAX_LOG_CHARS

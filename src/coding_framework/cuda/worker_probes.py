@@ -20,6 +20,11 @@ def process_id() -> int:
     return os.getpid()
 
 
+def loaded_modules() -> list[str]:
+    """What the worker has imported so far."""
+    return sorted(sys.modules)
+
+
 def sleep(duration_s: float) -> None:
     """Take time."""
     time.sleep(duration_s)
