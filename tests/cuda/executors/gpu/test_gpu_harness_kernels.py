@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,19 +11,10 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.elements import decode_elements, encode_elements
 from coding_framework.cuda.executors.base import BufferArgument, ExecutionRequest, ResolvedLaunch
 from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.gpu.harness import DISTRIBUTIONS, KERNELS, TYPES, distribution_code
 from coding_framework.cuda.executors.gpu.harness_source import harness_source
 
-TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "int32": 3}
-KINDS = {
-    "normal": 0,
-    "uniform": 1,
-    "large": 2,
-    "small": 3,
-    "integers": 4,
-    "constant_rows": 5,
-    "outliers": 6,
-    "mixed": 7 | 0b1111111 << 8,
-}
+KINDS = {**DISTRIBUTIONS, "mixed": distribution_code("mixed:" + ",".join(DISTRIBUTIONS))}
 HOLDERS = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16, "int32": np.int32}
 COUNT, ROW = 1001, 7
 
@@ -33,6 +26,15 @@ def ptx() -> str:
     assert compiled.success, compiled.errors
     assert compiled.ptx is not None
     return compiled.ptx
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_parameters_are_packed_as_the_kernel_reads_them(ptx: str, name: str) -> None:
+    entry = re.search(rf"\.entry {name}\((.*?)\)", ptx, re.DOTALL)
+    assert entry is not None
+    types = {"u64": "Q", "u32": "i", "f64": "d"}
+    layout = "".join(types[kind] for kind in re.findall(r"\.param \.(\w+)", entry[1]))
+    assert layout == KERNELS[name][0].replace("I", "i")
 
 
 def launch(
@@ -84,19 +86,23 @@ def test_one_changed_bit_changes_the_sum(ptx: str, dtype: str) -> None:
     data = fill(ptx, dtype, "large", 3)
     changed = data.copy()
     changed.view(np.uint8)[-1] ^= 1
-    sums = [
-        launch(ptx, "cf_checksum", {"d": d, "t": np.zeros(1, np.uint64)}, "d", d.nbytes, 99, "t")["t"][0]
-        for d in (data, changed)
-    ]
-    assert sums[0] != sums[1]
+    assert checksum(ptx, data) != checksum(ptx, changed)
+
+
+def checksum(ptx: str, data: np.ndarray) -> int:
+    arrays = {"d": data, "t": np.zeros(1, np.uint64)}
+    return int(launch(ptx, "cf_checksum", arrays, "d", data.nbytes, 99, "t")["t"][0])
 
 
 def compare(
     ptx: str, dtype: str, got: np.ndarray, want: np.ndarray, budget: float
 ) -> tuple[int, float, list[int]]:
-    arrays = {"g": got, "w": want, "r": np.zeros(5, np.uint64)}
+    arrays = {"g": got, "w": want, "t": np.zeros(1, np.uint64), "r": np.zeros(5, np.uint64)}
     # Launches pass whole numbers only: the budget is 0 or 1 here.
-    out = launch(ptx, "cf_compare", arrays, "g", "w", got.size, TYPES[dtype], int(budget), 0, "r", 3)["r"]
+    numbers = (got.size, TYPES[dtype], 3, int(budget), 0, 99)
+    found = launch(ptx, "cf_compare", arrays, "g", "w", *numbers, "t", "r")
+    assert found["t"][0] == checksum(ptx, got)
+    out = found["r"]
     worst = float(out[1:2].view(np.float64)[0])
     return int(out[0]), worst, [int(i) for i in out[2 : 2 + min(int(out[0]), 3)]]
 

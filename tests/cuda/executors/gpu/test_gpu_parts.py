@@ -20,7 +20,7 @@ from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_
 from coding_framework.cuda.timers.measured import measured_floor_us
 from coding_framework.data.tasks import get_task
 
-H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 232_448, 150 * 10**9)
+H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 150 * 10**9)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any
 
 from cuda.bindings import driver
 
-from coding_framework.cuda.executors.gpu.driver import call
+from coding_framework.cuda.executors.gpu.driver import attribute, call
 
 TYPES = {"float32": 0, "float16": 1, "bfloat16": 2, "int32": 3}
 DISTRIBUTIONS = {
@@ -22,7 +22,16 @@ DISTRIBUTIONS = {
 }
 _MIXED = 7
 MAX_SHOWN = 3
-_BLOCKS, _THREADS = 1056, 256
+_THREADS = 256
+KERNELS = {
+    "cf_fill": ("QQiiiQ", 8),
+    "cf_redraw": ("QQiiiQQQ", 4),
+    "cf_widen": ("QQQi", 8),
+    "cf_checksum": ("QQQQ", 8),
+    "cf_compare": ("QQQiiddQQQ", 6),
+    "cf_dirty_shared": ("IIQ", 2),
+}
+"""Parameters, as `struct` writes them, and blocks an SM; both as in harness.cu."""
 
 
 def distribution_code(distribution: str) -> int:
@@ -36,9 +45,11 @@ def distribution_code(distribution: str) -> int:
 class _Kernel:
     """One of our kernels with a parameter block of its own, rewritten before each launch."""
 
-    def __init__(self, module: Any, name: str, layout: str) -> None:
+    def __init__(self, module: Any, name: str, num_sms: int) -> None:
+        layout, blocks_per_sm = KERNELS[name]
         self.function = call(driver.cuModuleGetFunction(module, name.encode()))
         self._layout = struct.Struct(layout)
+        self._grid = blocks_per_sm * num_sms
         self._block = ctypes.create_string_buffer(self._layout.size)
         self._size = ctypes.c_size_t(self._layout.size)
         self._extra = (ctypes.c_void_p * 5)(
@@ -50,38 +61,34 @@ class _Kernel:
         self,
         stream: Any,
         *values: float,
-        grid: int = _BLOCKS,
         block: int = _THREADS,
         shared_bytes: int = 0,
     ) -> None:
         self._layout.pack_into(self._block, 0, *values)
-        extra = self._extra_address
+        grid, extra = self._grid, self._extra_address
         call(driver.cuLaunchKernel(self.function, grid, 1, 1, block, 1, 1, shared_bytes, stream, 0, extra))
 
 
 class Harness:
     """Draws, widens, sums, compares and cleans on one stream."""
 
-    def __init__(self, cubin: bytes, stream: Any, *, shared_bytes: int) -> None:
+    def __init__(self, cubin: bytes, stream: Any, device: Any) -> None:
         module = call(driver.cuModuleLoadData(cubin))
         self._stream = stream
-        self._shared_bytes = shared_bytes
+        self._shared_bytes = attribute(device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         self._sink = int(call(driver.cuMemAlloc(16)))
-        self._fill = _Kernel(module, "cf_fill", "<QQiiiiQ")
-        self._redraw = _Kernel(module, "cf_redraw", "<QQiiiiQQQ")
-        self._widen = _Kernel(module, "cf_widen", "<QQQi")
-        self._checksum = _Kernel(module, "cf_checksum", "<QQQQ")
-        self._compare = _Kernel(module, "cf_compare", "<QQQiiddQi")
-        self._dirty = _Kernel(module, "cf_dirty_shared", "<IIQ")
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        call(driver.cuFuncSetAttribute(self._dirty.function, attribute, shared_bytes))
+        num_sms = attribute(device, "MULTIPROCESSOR_COUNT")
+        kernels = (_Kernel(module, name, num_sms) for name in KERNELS)
+        self._fill, self._redraw, self._widen, self._checksum, self._compare, self._dirty = kernels
+        most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        call(driver.cuFuncSetAttribute(self._dirty.function, most, self._shared_bytes))
 
     def fill(
         self, address: int, count: int, dtype: str, distribution: str, row_length: int, seed: int
     ) -> None:
         """Draw `count` elements; the same arguments give the same bits in every process."""
         kind = distribution_code(distribution)
-        self._fill.launch(self._stream, address, count, TYPES[dtype], kind, row_length, 0, seed)
+        self._fill.launch(self._stream, address, count, TYPES[dtype], kind, row_length, seed)
 
     def redraw(
         self,
@@ -97,7 +104,7 @@ class Harness:
     ) -> None:
         """What `fill` draws, as float64 at `target`; its keyed sum is added to the number at `total`."""
         kind = distribution_code(distribution)
-        self._redraw.launch(self._stream, target, count, TYPES[dtype], kind, row_length, 0, seed, key, total)
+        self._redraw.launch(self._stream, target, count, TYPES[dtype], kind, row_length, seed, key, total)
 
     def widen(self, address: int, target: int, count: int, dtype: str) -> None:
         """Elements as float64."""
@@ -115,21 +122,24 @@ class Harness:
         dtype: str,
         absolute: float,
         relative: float,
+        *,
+        key: int,
+        total: int,
         result: int,
     ) -> None:
-        """Count wrong elements into `result` (see harness.cu)."""
+        """Count wrong elements into `result` (see harness.cu); the keyed sum is added to that at `total`."""
+        kind = TYPES[dtype]
         self._compare.launch(
-            self._stream, actual, expected, count, TYPES[dtype], 0, absolute, relative, result, MAX_SHOWN
+            self._stream, actual, expected, count, kind, MAX_SHOWN, absolute, relative, key, total, result
         )
 
-    def dirty_shared(self, pattern: int, num_sms: int) -> None:
+    def dirty_shared(self, pattern: int) -> None:
         """Overwrite all shared memory; blocks of this size run one to an SM."""
         self._dirty.launch(
             self._stream,
             pattern,
             self._shared_bytes // 4,
             self._sink,
-            grid=2 * num_sms,
             block=1024,
             shared_bytes=self._shared_bytes,
         )

@@ -24,7 +24,6 @@ class DeviceFacts:
     memory_clock_khz: int
     memory_bus_bits: int
     l2_bytes: int
-    shared_bytes_per_block: int
     memory_bytes: int
 
     @property

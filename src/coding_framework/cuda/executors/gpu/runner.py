@@ -143,7 +143,7 @@ def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> 
         addresses = {name: place.address for name, place in run.layout.at(base).items()}
         launches = [module.prepare(launch, addresses) for launch in run.request.launches]
         upload(base, run.image, here.stream)
-        here.harness.dirty_shared(run.request.poison, here.facts.num_sms)
+        here.harness.dirty_shared(run.request.poison)
         for launch in launches:
             fire(launch, here.stream)
         call(driver.cuMemcpyDtoHAsync(run.image.ctypes.data, base, run.image.nbytes, here.stream))

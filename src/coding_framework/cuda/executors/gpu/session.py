@@ -77,7 +77,7 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
         arena=Arena(start_bytes=facts.memory_bytes // 128),
         small_arena=Arena(start_bytes=2**24),
         staging=PinnedMemory(STAGING_BYTES),
-        harness=Harness(harness_cubin, stream, shared_bytes=facts.shared_bytes_per_block),
+        harness=Harness(harness_cubin, stream, device),
         flush_address=int(call(driver.cuMemAlloc(flush_bytes))),
         flush_bytes=flush_bytes,
     )
@@ -92,7 +92,6 @@ def device_facts(device: Any) -> DeviceFacts:
         memory_clock_khz=attribute(device, "MEMORY_CLOCK_RATE"),
         memory_bus_bits=attribute(device, "GLOBAL_MEMORY_BUS_WIDTH"),
         l2_bytes=attribute(device, "L2_CACHE_SIZE"),
-        shared_bytes_per_block=attribute(device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
         memory_bytes=int(call(driver.cuDeviceTotalMem(device))),
     )
 
