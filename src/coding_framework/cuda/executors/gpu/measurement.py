@@ -106,11 +106,7 @@ def _guarded(step: Callable[[], None]) -> MeasureOutcome | None:
 
 
 def _run_sets(bench: _Bench) -> None:
-    """Rounds of a few calls: the host puts the next call on the stream while the device is busy.
-
-    Persisting lines can be reset only when nothing runs, so a candidate that can make some is waited for
-    after every call.
-    """
+    """Rounds of a few calls: the host puts the next call on the stream while the device is busy."""
     numbers = range(len(bench.request.sets))
     for first in numbers[::REFERENCE_EVERY]:
         start = time.perf_counter()
@@ -171,9 +167,7 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     here, stream = bench.here, bench.here.stream
     events = here.events(number)
     bench.events.append(events)
-    if bench.asks_for_residency:
-        call(driver.cuStreamSynchronize(stream))
-        call(driver.cuCtxResetPersistingL2Cache())
+    _reset_residency(bench)
     call(driver.cuEventRecord(events[0], stream))
     _draw(bench, contents)
     _poison(bench, number, contents.poison)
@@ -185,11 +179,19 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     _sum_up(bench, number, contents)
     call(driver.cuEventRecord(events[3], stream))
     if number % REFERENCE_EVERY == 0:
+        _reset_residency(bench)  # lines that the candidate kept would be missing to the reference
         _flush(here)
         call(driver.cuEventRecord(events[4], stream))
         for launch in bench.reference:
             fire(launch, stream)
         call(driver.cuEventRecord(events[5], stream))
+
+
+def _reset_residency(bench: _Bench) -> None:
+    """Possible only when nothing runs, so a candidate that can make lines persist is waited for."""
+    if bench.asks_for_residency:
+        call(driver.cuStreamSynchronize(bench.here.stream))
+        call(driver.cuCtxResetPersistingL2Cache())
 
 
 def _draw(bench: _Bench, contents: InputSet) -> None:
