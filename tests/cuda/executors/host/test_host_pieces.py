@@ -124,9 +124,9 @@ def test_a_reference_that_was_slowed_down_is_measured_alone() -> None:
     assert undisturbed(blocks(80, 80, overhead_us=300), alone)[0] is alone
 
 
-def bench(peak: float | None) -> SimpleNamespace:
+def bench(peak: float | None, l2_bytes: int = 0) -> SimpleNamespace:
     layout = ArenaLayout(CALL, 2, 512)
-    base = SimpleNamespace(layout=layout, peak_bytes_per_s=peak, device_name="card")
+    base = SimpleNamespace(layout=layout, peak_bytes_per_s=peak, l2_bytes=l2_bytes, device_name="card")
     return SimpleNamespace(base=base, task=SimpleNamespace(bytes_moved=None))
 
 
@@ -137,6 +137,15 @@ def test_nothing_is_faster_than_its_bytes() -> None:
         floor(bench(peak), 8.0)  # type: ignore[arg-type]
     assert caught.value.verdict is Verdict.TOO_FAST
     assert floor(bench(None), 1.0) == (None, None)  # type: ignore[arg-type]
+
+
+def test_outputs_may_stay_in_the_cache() -> None:
+    peak = CALL.compulsory_bytes * 1e6 / 10
+    least, share = floor(bench(peak, l2_bytes=8), 20.0)  # type: ignore[arg-type]
+    assert least == pytest.approx(10 * (1 - 8 / CALL.compulsory_bytes))
+    assert share == pytest.approx(0.5)
+    least, _ = floor(bench(peak, l2_bytes=2**20), 20.0)  # type: ignore[arg-type]
+    assert least == pytest.approx(10 * (1 - CALL.output_bytes / CALL.compulsory_bytes))
 
 
 def test_a_measured_time_becomes_a_record_that_can_be_scored() -> None:

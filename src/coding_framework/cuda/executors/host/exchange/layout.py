@@ -72,7 +72,11 @@ class CallShape:
     @property
     def compulsory_bytes(self) -> int:
         """Every input and parameter read once, every output written once."""
-        return sum(tensor.num_bytes for tensor in (*self.read_only, *self.outputs))
+        return sum(tensor.num_bytes for tensor in self.read_only) + self.output_bytes
+
+    @property
+    def output_bytes(self) -> int:
+        return sum(tensor.num_bytes for tensor in self.outputs)
 
 
 @dataclass(frozen=True)

@@ -53,11 +53,16 @@ def free_bytes(device: str) -> int:
 
 def flush_bytes_for(device: str) -> int:
     """Twice the L2 cache: what was there before is gone."""
+    return CPU_FLUSH_BYTES if device == "cpu" else 2 * l2_bytes(device)
+
+
+def l2_bytes(device: str) -> int:
+    """0 on a CPU, whose caches nobody times."""
     import torch
 
     if device == "cpu":
-        return CPU_FLUSH_BYTES
-    return 2 * int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
+        return 0
+    return int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
 
 
 def peak_bytes_per_s(device: str) -> float | None:

@@ -16,6 +16,7 @@ from coding_framework.cuda.executors.host.verifier.device_facts import (
     flush_bytes_for,
     free_bytes,
     full_precision,
+    l2_bytes,
     peak_bytes_per_s,
     use_device,
 )
@@ -119,6 +120,7 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
         distributions=reference.usable_distributions(probe),
         device_name=device_name(job.device),
         peak_bytes_per_s=peak_bytes_per_s(job.device),
+        l2_bytes=l2_bytes(job.device),
     )
     return PreparedShape(reference, arena, facts, job.relative, job.absolute)
 

@@ -45,6 +45,7 @@ class ShapeFacts:
     device_name: str
     peak_bytes_per_s: float | None
     """DRAM bandwidth of the device; None on a CPU."""
+    l2_bytes: int
 
 
 @dataclass(frozen=True)
