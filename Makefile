@@ -6,7 +6,8 @@ PIP_FLAGS ?= --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 
 COVERAGE := 90
-# Tests that mind nobody beside them run two at a time; the others time, fill or fork-bomb the machine.
+# Tests that mind nobody beside them run three at a time, because they wait as much as they compute; the
+# others time, fill or fork-bomb the machine.
 SIDE_BY_SIDE := $(addprefix tests/,agents cheats config cuda/analysis cuda/executors cuda/extension cuda/lint \
 	cuda/profiler cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_parity compiler_prelude_values contract \
 	elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
@@ -34,7 +35,7 @@ quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO 
 	@$(BIN)/python launch_complete_cuda_training.py --quick-test
 
 test: check ## Install, check and run every test that this machine can run, with coverage
-	@$(BIN)/python -m pytest --cov --cov-report= -n 2 --dist loadfile $(SIDE_BY_SIDE)
+	@$(BIN)/python -m pytest --cov --cov-report= -n 3 --dist loadfile $(SIDE_BY_SIDE)
 	@$(BIN)/python -m pytest --cov --cov-append --cov-report= $(addprefix --ignore=,$(SIDE_BY_SIDE))
 	@$(MAKE) --no-print-directory coverage
 
