@@ -16,7 +16,7 @@ from coding_framework.cuda.executors.gpu.harness_source import harness_source
 
 KINDS = {**DISTRIBUTIONS, "mixed": distribution_code("mixed:" + ",".join(DISTRIBUTIONS))}
 HOLDERS = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16, "int32": np.int32}
-COUNT, ROW = 1001, 7
+COUNT, ROW = 3001, 7
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def launch(
     ptx: str, kernel: str, buffers: dict[str, np.ndarray], *arguments: object
 ) -> dict[str, np.ndarray]:
     bound = tuple(BufferArgument(a) if isinstance(a, str) else a for a in arguments)
-    run = ResolvedLaunch(kernel, (3, 1, 1), (64, 1, 1), 0, bound)  # type: ignore[arg-type]
+    run = ResolvedLaunch(kernel, (2, 1, 1), (256, 1, 1), 0, bound)  # type: ignore[arg-type]
     outcome = execute(ExecutionRequest(ptx, (run,), buffers, detect_races=False))
     assert outcome.fault is None, outcome.fault
     return outcome.buffers  # type: ignore[return-value]
