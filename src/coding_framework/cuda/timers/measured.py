@@ -184,11 +184,11 @@ class MeasuredTimer:
 
 
 def measured_floor_us(task: Task, shape: Dimensions, facts: DeviceFacts) -> float:
-    """The least time that physics allows: L2 may still hold what was written when the clock stops."""
+    """The least time that physics allows."""
     written = sum(array_of(spec, shape).num_bytes for spec in task.outputs)
-    through_dram = task.bytes_moved.evaluate(shape) - min(written, facts.l2_bytes)
+    bytes_us = facts.least_us(moved_bytes=task.bytes_moved.evaluate(shape), written_bytes=written)
     operations_us = task.operations.evaluate(shape) / facts.operations_per_us(task.inputs[0].dtype)
-    return max(through_dram / facts.dram_bytes_per_us, operations_us, 1e-3)
+    return max(bytes_us, operations_us, 1e-3)
 
 
 def array_of(spec: TensorSpec, shape: Dimensions) -> Array:

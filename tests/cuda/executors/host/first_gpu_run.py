@@ -52,8 +52,10 @@ def figures(outcome: HostOutcome) -> str:
 def try_memory(executor: HostExecutor) -> None:
     """A child in the sandbox opens the verifier's memory; nothing is loaded into it."""
     bench: TaskBench = executor._bench_for(RELU_TASK)
+    card = bench.base.card
+    assert card is not None
     say(
-        f"  {bench.base.device_name}, peak {(bench.base.peak_bytes_per_s or 0) / 1e12:.2f} TB/s, "
+        f"  {card.name}, peak {card.dram_bytes_per_us / 1e6:.2f} TB/s, "
         f"{bench.base.layout.num_sets} sets of {bench.base.layout.set_bytes / 2**20:.0f} MiB, "
         f"distributions {bench.base.distributions}"
     )

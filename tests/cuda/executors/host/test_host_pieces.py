@@ -12,6 +12,7 @@ import pytest
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.gpu.ipc import handle_bytes, set_handle_bytes
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 from coding_framework.cuda.executors.host.arguments import NoForward, forward_parameters, plan_arguments
 from coding_framework.cuda.executors.host.channel import Channel, ChildEnded, ChildNonsense, ChildSilent
 from coding_framework.cuda.executors.host.child_request import child_request
@@ -124,27 +125,30 @@ def test_a_reference_that_was_slowed_down_is_measured_alone() -> None:
     assert undisturbed(blocks(80, 80, overhead_us=300), alone)[0] is alone
 
 
-def bench(peak: float | None, l2_bytes: int = 0) -> SimpleNamespace:
-    layout = ArenaLayout(CALL, 2, 512)
-    base = SimpleNamespace(layout=layout, peak_bytes_per_s=peak, l2_bytes=l2_bytes, device_name="card")
+def bench(card: DeviceFacts | None) -> SimpleNamespace:
+    base = SimpleNamespace(layout=ArenaLayout(CALL, 2, 512), card=card)
     return SimpleNamespace(base=base, task=SimpleNamespace(bytes_moved=None))
 
 
+def card(l2_bytes: int = 0) -> DeviceFacts:
+    """One that takes ten microseconds for the bytes of a call: a bus of a byte, two transfers a clock."""
+    clock_khz = CALL.compulsory_bytes * 100 // 2
+    return DeviceFacts("card", "", 1, 1, clock_khz, 8, l2_bytes, 2**30)
+
+
 def test_nothing_is_faster_than_its_bytes() -> None:
-    peak = CALL.compulsory_bytes * 1e6 / 10  # ten microseconds
-    assert floor(bench(peak), 20.0) == (pytest.approx(10), pytest.approx(0.5))  # type: ignore[arg-type]
+    assert floor(bench(card()), 20.0) == (pytest.approx(10), pytest.approx(0.5))  # type: ignore[arg-type]
     with pytest.raises(Rejected, match="work is missing") as caught:
-        floor(bench(peak), 8.0)  # type: ignore[arg-type]
+        floor(bench(card()), 8.0)  # type: ignore[arg-type]
     assert caught.value.verdict is Verdict.TOO_FAST
     assert floor(bench(None), 1.0) == (None, None)  # type: ignore[arg-type]
 
 
 def test_outputs_may_stay_in_the_cache() -> None:
-    peak = CALL.compulsory_bytes * 1e6 / 10
-    least, share = floor(bench(peak, l2_bytes=8), 20.0)  # type: ignore[arg-type]
+    least, share = floor(bench(card(l2_bytes=8)), 20.0)  # type: ignore[arg-type]
     assert least == pytest.approx(10 * (1 - 8 / CALL.compulsory_bytes))
     assert share == pytest.approx(0.5)
-    least, _ = floor(bench(peak, l2_bytes=2**20), 20.0)  # type: ignore[arg-type]
+    least, _ = floor(bench(card(l2_bytes=2**20)), 20.0)  # type: ignore[arg-type]
     assert least == pytest.approx(10 * (1 - CALL.output_bytes / CALL.compulsory_bytes))
 
 

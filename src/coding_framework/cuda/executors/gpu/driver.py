@@ -12,6 +12,8 @@ from typing import Any
 
 from cuda.bindings import driver
 
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
+
 _RECOVERABLE = {
     "CUDA_ERROR_INVALID_VALUE",
     "CUDA_ERROR_OUT_OF_MEMORY",
@@ -61,6 +63,20 @@ def attribute(device: Any, name: str) -> int:
     """One attribute, e.g. `L2_CACHE_SIZE`."""
     key = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
     return int(call(driver.cuDeviceGetAttribute(key, device)))
+
+
+def device_facts(device: Any) -> DeviceFacts:
+    """The card, for which no context is needed."""
+    return DeviceFacts(
+        name=call(driver.cuDeviceGetName(128, device)).split(b"\0")[0].decode(),
+        uuid=bytes(call(driver.cuDeviceGetUuid(device)).bytes).hex(),
+        num_sms=attribute(device, "MULTIPROCESSOR_COUNT"),
+        clock_khz=attribute(device, "CLOCK_RATE"),
+        memory_clock_khz=attribute(device, "MEMORY_CLOCK_RATE"),
+        memory_bus_bits=attribute(device, "GLOBAL_MEMORY_BUS_WIDTH"),
+        l2_bytes=attribute(device, "L2_CACHE_SIZE"),
+        memory_bytes=int(call(driver.cuDeviceTotalMem(device))),
+    )
 
 
 def memset(address: int, pattern: int, num_bytes: int, stream: Any) -> None:

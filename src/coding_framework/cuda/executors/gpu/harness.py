@@ -78,17 +78,16 @@ class Harness:
         self._shared_bytes = attribute(device, "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
         self._sink = int(call(driver.cuMemAlloc(16)))
         num_sms = attribute(device, "MULTIPROCESSOR_COUNT")
-        kernels = (_Kernel(module, name, num_sms) for name in KERNELS)
-        self._fill, self._redraw, self._widen, self._checksum, self._compare, self._dirty = kernels
+        self._kernels = {name: _Kernel(module, name, num_sms) for name in KERNELS}
         most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        call(driver.cuFuncSetAttribute(self._dirty.function, most, self._shared_bytes))
+        call(driver.cuFuncSetAttribute(self._kernels["cf_dirty_shared"].function, most, self._shared_bytes))
 
     def fill(
         self, address: int, count: int, dtype: str, distribution: str, row_length: int, seed: int
     ) -> None:
         """Draw `count` elements; the same arguments give the same bits in every process."""
         kind = distribution_code(distribution)
-        self._fill.launch(self._stream, address, count, TYPES[dtype], kind, row_length, seed)
+        self._kernels["cf_fill"].launch(self._stream, address, count, TYPES[dtype], kind, row_length, seed)
 
     def redraw(
         self,
@@ -104,15 +103,17 @@ class Harness:
     ) -> None:
         """What `fill` draws, as float64 at `target`; its keyed sum is added to the number at `total`."""
         kind = distribution_code(distribution)
-        self._redraw.launch(self._stream, target, count, TYPES[dtype], kind, row_length, seed, key, total)
+        self._kernels["cf_redraw"].launch(
+            self._stream, target, count, TYPES[dtype], kind, row_length, seed, key, total
+        )
 
     def widen(self, address: int, target: int, count: int, dtype: str) -> None:
         """Elements as float64."""
-        self._widen.launch(self._stream, address, target, count, TYPES[dtype])
+        self._kernels["cf_widen"].launch(self._stream, address, target, count, TYPES[dtype])
 
     def checksum(self, address: int, num_bytes: int, key: int, target: int) -> None:
         """Add the keyed sum of the words to the 64-bit number at `target`."""
-        self._checksum.launch(self._stream, address, num_bytes, key, target)
+        self._kernels["cf_checksum"].launch(self._stream, address, num_bytes, key, target)
 
     def compare(
         self,
@@ -129,13 +130,13 @@ class Harness:
     ) -> None:
         """Count wrong elements into `result` (see harness.cu); the keyed sum is added to that at `total`."""
         kind = TYPES[dtype]
-        self._compare.launch(
+        self._kernels["cf_compare"].launch(
             self._stream, actual, expected, count, kind, MAX_SHOWN, absolute, relative, key, total, result
         )
 
     def dirty_shared(self, pattern: int) -> None:
         """Overwrite all shared memory; blocks of this size run one to an SM."""
-        self._dirty.launch(
+        self._kernels["cf_dirty_shared"].launch(
             self._stream,
             pattern,
             self._shared_bytes // 4,

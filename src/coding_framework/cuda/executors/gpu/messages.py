@@ -31,6 +31,10 @@ class DeviceFacts:
         """Peak bandwidth: two transfers in a clock."""
         return 2 * self.memory_clock_khz * 1e3 * self.memory_bus_bits / 8 / 1e6
 
+    def least_us(self, *, moved_bytes: float, written_bytes: float) -> float:
+        """For the bytes to come through DRAM; what was written may be in L2 still when the clock stops."""
+        return (moved_bytes - min(written_bytes, self.l2_bytes)) / self.dram_bytes_per_us
+
     def operations_per_us(self, dtype: str) -> float:
         """Peak arithmetic: FP32 lanes for float32 and integers, dense tensor cores for the halves."""
         lanes = 2 * 128 * self.num_sms * self.clock_khz * 1e3 / 1e6

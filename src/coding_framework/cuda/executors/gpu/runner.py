@@ -22,14 +22,13 @@ from coding_framework.cuda.executors.base import (
     FaultKind,
 )
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.gpu.driver import CudaError, call, open_device
+from coding_framework.cuda.executors.gpu.driver import CudaError, call, device_facts, open_device
 from coding_framework.cuda.executors.gpu.layout import Layout, Place, lay_out, paint, touched_in
 from coding_framework.cuda.executors.gpu.messages import DeviceFacts, RunAnswer
 from coding_framework.cuda.executors.gpu.session import (
     STAGING_BYTES,
     LoadedModule,
     Session,
-    device_facts,
     fault_of,
     fire,
     session,

@@ -13,7 +13,7 @@ from cuda.bindings import driver
 from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.arena import Arena, PinnedMemory
-from coding_framework.cuda.executors.gpu.driver import CudaError, attribute, call, open_device
+from coding_framework.cuda.executors.gpu.driver import CudaError, call, device_facts, open_device
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, PtxEntry, ptx_entries
 from coding_framework.cuda.executors.gpu.harness import Harness
 from coding_framework.cuda.executors.gpu.messages import DeviceFacts
@@ -80,19 +80,6 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
         harness=Harness(harness_cubin, stream, device),
         flush_address=int(call(driver.cuMemAlloc(flush_bytes))),
         flush_bytes=flush_bytes,
-    )
-
-
-def device_facts(device: Any) -> DeviceFacts:
-    return DeviceFacts(
-        name=call(driver.cuDeviceGetName(128, device)).split(b"\0")[0].decode(),
-        uuid=bytes(call(driver.cuDeviceGetUuid(device)).bytes).hex(),
-        num_sms=attribute(device, "MULTIPROCESSOR_COUNT"),
-        clock_khz=attribute(device, "CLOCK_RATE"),
-        memory_clock_khz=attribute(device, "MEMORY_CLOCK_RATE"),
-        memory_bus_bits=attribute(device, "GLOBAL_MEMORY_BUS_WIDTH"),
-        l2_bytes=attribute(device, "L2_CACHE_SIZE"),
-        memory_bytes=int(call(driver.cuDeviceTotalMem(device))),
     )
 
 

@@ -71,20 +71,16 @@ def undisturbed(interleaved: list[Block], alone: Block) -> list[Block]:
 
 
 def floor(bench: TaskBench, median_us: float) -> tuple[float | None, float | None]:
-    """(least possible time, share of the peak bandwidth); refuses what is faster than light.
-
-    Outputs may still be in L2 when the clock stops.
-    """
-    peak = bench.base.peak_bytes_per_s
-    if peak is None:
+    """(least possible time, share of the peak bandwidth); refuses what is faster than light."""
+    card = bench.base.card
+    if card is None:
         return None, None
     call = bench.base.layout.call
     moved = bench.task.bytes_moved or call.compulsory_bytes
-    through_dram = moved - min(call.output_bytes, bench.base.l2_bytes)
-    floor_us = max(through_dram / peak * 1e6, 1e-3)
+    floor_us = max(card.least_us(moved_bytes=moved, written_bytes=call.output_bytes), 1e-3)
     if median_us < FLOOR_SLACK * floor_us:
-        raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, bench.base.device_name))
-    return floor_us, moved / peak * 1e6 / median_us
+        raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, card.name))
+    return floor_us, moved / median_us / card.dram_bytes_per_us
 
 
 def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, float]:

@@ -1,9 +1,8 @@
-"""What the verifier has to know of its device: memory, caches, the speed of its DRAM."""
+"""What the verifier has to know of its device: the card, its memory, how exactly torch computes on it."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 from coding_framework.errors import NotAvailableError
 
 CPU_FLUSH_BYTES = 64 * 1024
@@ -39,10 +38,16 @@ def release_memory(device: str) -> None:
         torch.cuda.empty_cache()
 
 
-def device_name(device: str) -> str:
+def card_of(device: str) -> DeviceFacts | None:
+    """torch's current card; None on a CPU."""
+    if device == "cpu":
+        return None
     import torch
+    from cuda.bindings import driver
 
-    return "cpu" if device == "cpu" else str(torch.cuda.get_device_name())
+    from coding_framework.cuda.executors.gpu.driver import call, device_facts
+
+    return device_facts(call(driver.cuDeviceGet(torch.cuda.current_device())))
 
 
 def free_bytes(device: str) -> int:
@@ -51,36 +56,6 @@ def free_bytes(device: str) -> int:
     return _CPU_FREE_BYTES if device == "cpu" else int(torch.cuda.mem_get_info()[0])
 
 
-def flush_bytes_for(device: str) -> int:
+def flush_bytes_for(card: DeviceFacts | None) -> int:
     """Twice the L2 cache: what was there before is gone."""
-    return CPU_FLUSH_BYTES if device == "cpu" else 2 * l2_bytes(device)
-
-
-def l2_bytes(device: str) -> int:
-    """0 on a CPU, whose caches nobody times."""
-    import torch
-
-    if device == "cpu":
-        return 0
-    return int(torch.cuda.get_device_properties(torch.cuda.current_device()).L2_cache_size)
-
-
-def peak_bytes_per_s(device: str) -> float | None:
-    """Two transfers a clock over the whole bus, from the driver's attributes; 4.8 TB/s on an H200."""
-    if device == "cpu":
-        return None
-    import torch
-    from cuda.bindings import driver
-
-    names = driver.CUdevice_attribute
-    _, handle = driver.cuDeviceGet(torch.cuda.current_device())
-    clock_khz = _attribute(driver, names.CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, handle)
-    bus_bits = _attribute(driver, names.CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, handle)
-    return 2.0 * clock_khz * 1e3 * bus_bits / 8
-
-
-def _attribute(driver: Any, name: Any, handle: Any) -> int:
-    status, value = driver.cuDeviceGetAttribute(name, handle)
-    if int(status) != 0:
-        raise NotAvailableError(f"the CUDA driver does not tell {name.name}")
-    return int(value)
+    return CPU_FLUSH_BYTES if card is None else 2 * card.l2_bytes

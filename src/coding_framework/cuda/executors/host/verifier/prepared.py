@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 from coding_framework.cuda.executors.host.exchange.arena import Arena, create_arena
 from coding_framework.cuda.executors.host.exchange.layout import ArenaLayout, SetMap
 from coding_framework.cuda.executors.host.verifier.device_facts import (
-    device_name,
+    card_of,
     flush_bytes_for,
     free_bytes,
     full_precision,
-    l2_bytes,
-    peak_bytes_per_s,
     use_device,
 )
 from coding_framework.cuda.executors.host.verifier.records import SetFill, ShapeFacts, ShapeJob
@@ -109,7 +108,8 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
     probe = secrets.randbits(62)
     if not reference.is_repeatable(probe):
         raise UserError(f"task {job.task} gives different results for the same inputs: it cannot be judged")
-    layout = _layout(job, reference)
+    card = card_of(job.device)
+    layout = _layout(job, reference, card)
     arena = create_arena(job.device, Path(job.arena_path), layout.total_bytes)
     facts = ShapeFacts(
         layout=layout,
@@ -118,15 +118,13 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
         init_values=_plain_init_values(reference),
         init_seed=reference.init_seed,
         distributions=reference.usable_distributions(probe),
-        device_name=device_name(job.device),
-        peak_bytes_per_s=peak_bytes_per_s(job.device),
-        l2_bytes=l2_bytes(job.device),
+        card=card,
     )
     return PreparedShape(reference, arena, facts, job.relative, job.absolute)
 
 
-def _layout(job: ShapeJob, reference: Reference) -> ArenaLayout:
-    flush = flush_bytes_for(job.device) if job.flush_bytes is None else job.flush_bytes
+def _layout(job: ShapeJob, reference: Reference, card: DeviceFacts | None) -> ArenaLayout:
+    flush = flush_bytes_for(card) if job.flush_bytes is None else job.flush_bytes
     one = ArenaLayout(reference.call, 1, flush)
     fitting = int(_MEMORY_SHARE * free_bytes(job.device)) // one.set_bytes
     if fitting < _LEAST_SETS:

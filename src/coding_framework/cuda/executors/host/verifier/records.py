@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 from coding_framework.cuda.executors.host.exchange.layout import ArenaLayout
 from coding_framework.cuda.executors.host.exchange.protocol import ArenaHandle
 from coding_framework.cuda.executors.host.verifier.comparing import WrongAt
@@ -42,10 +43,12 @@ class ShapeFacts:
     """Plain init inputs by the name of the constructor's parameter; tensors left out."""
     init_seed: int
     distributions: tuple[SetDistribution, ...]
-    device_name: str
-    peak_bytes_per_s: float | None
-    """DRAM bandwidth of the device; None on a CPU."""
-    l2_bytes: int
+    card: DeviceFacts | None
+    """None on a CPU."""
+
+    @property
+    def device_name(self) -> str:
+        return "cpu" if self.card is None else self.card.name
 
 
 @dataclass(frozen=True)
