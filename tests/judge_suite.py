@@ -188,6 +188,8 @@ class Row(Record):
     """Caught for a stated reason, harmless, or, if honest, passed."""
     seconds: float
     """Wall-clock time of the judgement."""
+    gate_seconds: dict[str, float] = Field(default_factory=dict)
+    """Of which in each gate, waiting for the device included."""
     message: str
     """The judge's words."""
 
@@ -286,6 +288,12 @@ def own_share(evaluation: Evaluation | None) -> float | None:
     return evaluation.timing.own_kernel_share if evaluation and evaluation.timing else None
 
 
+def gate_seconds(evaluation: Evaluation | None) -> dict[str, float]:
+    """By the gate's name."""
+    spent = evaluation.gate_seconds if evaluation else {}
+    return {gate.value: round(seconds, 3) for gate, seconds in spent.items()}
+
+
 def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row:
     """Judge one cheat, and its honest twin where it passed."""
     started = time.monotonic()
@@ -309,6 +317,7 @@ def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row
         own_kernel_share=own_share(evaluation),
         as_wanted=as_wanted,
         seconds=seconds,
+        gate_seconds=gate_seconds(evaluation),
         message=message,
     )
 
@@ -328,5 +337,6 @@ def honest_row(judge: SupportsJudge, kernel: HonestKernel) -> Row:
         own_kernel_share=own_share(evaluation),
         as_wanted=outcome == Verdict.PASSED.value,
         seconds=time.monotonic() - started,
+        gate_seconds=gate_seconds(evaluation),
         message=message,
     )

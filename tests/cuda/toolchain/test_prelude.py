@@ -28,6 +28,8 @@ def compiled(source: str) -> RawCompilation:
         "#include <cmath>\n#include <vector>\n",
         "#define EXP expf\n",
         "// the minimum, and maxima\n",
+        "// launch: k grid=(min(ceil_div(n, 256), 1)) block=(256)\r\n",
+        "/* a\n  // max(1, 2), std::exp\n*/\n",
     ],
 )
 def test_most_kernels_need_the_plain_part(before: str) -> None:
@@ -48,6 +50,9 @@ def test_most_kernels_need_the_plain_part(before: str) -> None:
         "__device__ float f(cudaTextureObject_t t) { return tex1D<float>(t, 0.5f); }\n",
         "__device__ cudaError_t f() { return cudaSuccess; }\n",
         "#include  <algorithm>\n",
+        "__device__ int f(int a, long b) { return /* of\n// two */ min(a, b); }\n",
+        "__device__ int f(int a, long b) { return a /* of *\\\n// 1 + min(a, b); }\n",
+        '#define TEXT R"(\n// )" /* a */\n__device__ int f(int a, long b) { return min(a, b); }\n',
     ],
 )
 def test_what_could_use_more_gets_all_of_it(before: str) -> None:

@@ -45,5 +45,7 @@ def normalised_ptx(ptx: str) -> str:
     text = _SILENT.sub(lambda match: match["kept"] or " ", ptx)
     opcodes = set(_STATEMENT.findall(text))  # a variable may be called `ret`; an instruction stays one
     names = [name for name in dict.fromkeys(_VARIABLE.findall(text)) if name not in opcodes]
+    if not names:
+        return " ".join(text.split())
     numbered = {name: f"\N{SECTION SIGN}{at}" for at, name in enumerate(names)}  # no sign of PTX itself
     return " ".join(_WORD.sub(lambda match: numbered.get(match[0], match[0]), text).split())

@@ -15,10 +15,13 @@ from coding_framework.cuda.executors.base import BufferArgument, FaultKind, Reso
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
-from coding_framework.cuda.executors.gpu.messages import Array, DeviceFacts
+from coding_framework.cuda.executors.gpu.messages import Array, DeviceFacts, MeasureOutcome
 from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval
+from coding_framework.cuda.rejection import Rejected
+from coding_framework.cuda.timers import measured
 from coding_framework.cuda.timers.measured import measured_floor_us
 from coding_framework.data.tasks import get_task
+from coding_framework.records import Verdict
 
 H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 150 * 10**9)
 
@@ -68,6 +71,28 @@ def test_clocks_that_tell_different_stories_disagree() -> None:
     assert clocks_agree([200.0] * 5, [260.0] * 5)
     assert not clocks_agree([200.0] * 5, [2000.0] * 5)
     assert not clocks_agree([400.0] * 5, [200.0] * 5)
+
+
+def outcome_with(wall_us: float) -> MeasureOutcome:
+    return MeasureOutcome(None, span_us=(200.0,) * 9, wall_us=(wall_us,) * 9)
+
+
+def test_a_host_that_was_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(measured, "sleep", pauses.append)
+    quiet = outcome_with(260.0)
+    outcomes = iter([outcome_with(2000.0), quiet, outcome_with(250.0)])
+    assert measured.until_clocks_agree(lambda: next(outcomes)) is quiet
+    assert pauses == [measured.PAUSES_S[0]]
+
+
+def test_clocks_that_always_disagree_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(measured, "sleep", pauses.append)
+    with pytest.raises(Rejected, match="200 us for a round and the host's clock 2000 us") as refused:
+        measured.until_clocks_agree(lambda: outcome_with(2000.0))
+    assert refused.value.verdict is Verdict.CLOCKS_DISAGREE
+    assert pauses == list(measured.PAUSES_S)
 
 
 def test_the_floor_counts_what_must_come_from_memory() -> None:

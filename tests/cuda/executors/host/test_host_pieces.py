@@ -105,6 +105,17 @@ def test_a_claim_a_little_below_the_wall_clock_is_corrected() -> None:
     assert held.interval_us[0] <= held.median_us <= held.interval_us[1]
 
 
+def test_what_a_busy_machine_explains_is_no_lie_in_the_end() -> None:
+    quiet = hold_against_wall(blocks(70, 37, overhead_us=60), blocks(80, 80, overhead_us=60))
+    assert not quiet.agree
+    assert not quiet.within_noise
+    busy = hold_against_wall(blocks(70, 37, overhead_us=520), blocks(80, 80, overhead_us=520))
+    assert not busy.agree
+    assert busy.within_noise
+    assert busy.median_us == pytest.approx(70, abs=1), "the wall clock counts all the same"
+    assert not hold_against_wall(blocks(97, 1, overhead_us=545), blocks(80, 80, overhead_us=545)).within_noise
+
+
 def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
     cheat = [Block(10 * 110.0, (500.0, *(0.1,) * 9))] * 3
     assert not hold_against_wall(cheat, blocks(80, 80)).agree

@@ -129,13 +129,20 @@ class HostExecutor:
     ) -> HostTiming:
         for _ in range(MAX_HEARINGS - 1):
             try:
-                return self._pass(program, candidate, bench, trial, stages)
+                return self._pass(program, candidate, bench, trial, stages, is_last=False)
             except ClocksDisagree:
                 trial.start_over()
-        return self._pass(program, candidate, bench, trial, stages)
+        return self._pass(program, candidate, bench, trial, stages, is_last=True)
 
     def _pass(
-        self, program: Program, candidate: Candidate, bench: TaskBench, trial: Trial, stages: _Stages
+        self,
+        program: Program,
+        candidate: Candidate,
+        bench: TaskBench,
+        trial: Trial,
+        stages: _Stages,
+        *,
+        is_last: bool,
     ) -> HostTiming:
         with stages.stage("load"):
             bench.warm_reference()
@@ -148,7 +155,7 @@ class HostExecutor:
             share = check_own_kernels(candidate, bench, trial, self._programs)
         trial.close()
         with stages.stage("time"), bench.lease():
-            return time_candidate(bench, self.settings, blocks, references, share)
+            return time_candidate(bench, self.settings, blocks, references, share, is_last=is_last)
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:
