@@ -190,6 +190,8 @@ class Row(Record):
     """Wall-clock time of the judgement."""
     gate_seconds: dict[str, float] = Field(default_factory=dict)
     """Of which in each gate, waiting for the device included."""
+    budget_share: float | None = None
+    """The largest error of all checks, as a share of what is allowed."""
     message: str
     """The judge's words."""
 
@@ -294,6 +296,12 @@ def gate_seconds(evaluation: Evaluation | None) -> dict[str, float]:
     return {gate.value: round(seconds, 3) for gate, seconds in spent.items()}
 
 
+def budget_share(evaluation: Evaluation | None) -> float | None:
+    """None where nothing was compared."""
+    checks = evaluation.checks if evaluation else ()
+    return max((check.max_error_ratio for check in checks if check.max_error_ratio is not None), default=None)
+
+
 def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row:
     """Judge one cheat, and its honest twin where it passed."""
     started = time.monotonic()
@@ -318,6 +326,7 @@ def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row
         as_wanted=as_wanted,
         seconds=seconds,
         gate_seconds=gate_seconds(evaluation),
+        budget_share=budget_share(evaluation),
         message=message,
     )
 
@@ -338,5 +347,6 @@ def honest_row(judge: SupportsJudge, kernel: HonestKernel) -> Row:
         as_wanted=outcome == Verdict.PASSED.value,
         seconds=time.monotonic() - started,
         gate_seconds=gate_seconds(evaluation),
+        budget_share=budget_share(evaluation),
         message=message,
     )

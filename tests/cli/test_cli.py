@@ -110,7 +110,7 @@ def test_tasks_lint_says_which_adversary_comes_closest() -> None:
     answer = cuda_rl("tasks", "lint", "scale", "row_sum", "--json")
     assert answer.returncode == 0, answer.stderr
     assert [task["defects"] for task in json.loads(answer.stdout)["tasks"]] == [[], []]
-    assert "closest" in cuda_rl("tasks", "lint", "scale").stdout
+    assert "closest" in cuda_rl("tasks", "lint", "scale", "--executor", "auto").stdout
 
 
 def test_json_may_stand_before_the_name_of_a_task() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
+from coding_framework.cli.options import ConfigOption, ExecutorOption, JsonOption, SetOption
 
 if TYPE_CHECKING:
     from coding_framework.config import JudgeConfig
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 
-ExecutorOption = Annotated[
-    Literal["auto", "emulator", "gpu"], typer.Option("--executor", help="What runs the kernels.")
-]
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes side by side; all cores by default.")
 ]

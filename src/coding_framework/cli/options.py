@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,6 +11,9 @@ JsonOption = Annotated[
 ]
 ConfigOption = Annotated[
     str | None, typer.Option("--config", "-c", help="A preset's name (see configs/) or a TOML file.")
+]
+ExecutorOption = Annotated[
+    Literal["auto", "emulator", "gpu"], typer.Option("--executor", help="What runs the kernels.")
 ]
 SetOption = Annotated[
     list[str] | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from coding_framework.cli.options import JsonOption
+from coding_framework.cli.options import ExecutorOption, JsonOption
 from coding_framework.errors import TaskLintError
 
 if TYPE_CHECKING:
@@ -57,17 +57,22 @@ def show(
 def lint(
     context: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="All, if none.")] = None,
+    executor: ExecutorOption = "emulator",
     json: JsonOption = False,
 ) -> None:
-    """Attack tasks with kernels that do not solve them. Exit code 1 if one of them would pass."""
+    """Attack tasks with kernels that do not solve them, and judge their baselines.
+
+    Exit code 1 if an attack would pass, or a baseline would not, or only just.
+    """
     from coding_framework.cli.output import print_record, stderr_console
     from coding_framework.cli.records import CatalogueLint
+    from coding_framework.config import JudgeConfig
     from coding_framework.cuda.judge import Judge
     from coding_framework.cuda.lint import lint_task
     from coding_framework.data.tasks import all_tasks, get_task
 
     chosen = [get_task(name) for name in names] if names else list(all_tasks())
-    judge = Judge()
+    judge = Judge(JudgeConfig(executor=executor))
     results: list[TaskLint] = []
     try:
         with stderr_console().status("") as status:

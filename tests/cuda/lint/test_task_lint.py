@@ -45,6 +45,13 @@ def test_the_baseline_is_judged_where_a_judge_is_given(judge: Judge) -> None:
     assert "wrong_result" in result.defects[0].words
 
 
+def test_a_budget_that_the_baseline_keeps_by_luck_is_found(judge: Judge) -> None:
+    tight = get_task("scale").model_copy(update={"tolerance": Tolerance(relative=7e-8)})  # rounding: 6e-8
+    result = lint_task(tight, judge, seeds=(1,))
+    assert [defect.rule for defect in result.defects] == ["tight-budget"]
+    assert "% of the error budget (" in result.defects[0].words
+
+
 def changed(name: str, **changes: object) -> Task:
     return get_task(name).model_copy(update=changes)
 

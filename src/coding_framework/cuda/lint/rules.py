@@ -14,6 +14,9 @@ WARP = 32
 VECTOR = 4
 SMALLEST_TELLING_SIZE = 5
 """Sizes below this stand in every text; a prompt that holds them gives nothing away."""
+MAX_BUDGET_SHARE = 0.6
+"""What the naive kernel may use of its error budget: rounding to 16 bits takes half of it, always; sums
+vary from one draw to the next."""
 _WHOLE_NUMBER = re.compile(r"(?<![\w.])(?<!\de[-+])\d+(?![\w.]*\w)")
 
 
@@ -25,12 +28,20 @@ def broken_rules(task: Task) -> Iterator[TaskDefect]:
 
 
 def baseline_defects(task: Task, judge: Judge) -> Iterator[TaskDefect]:
-    """The naive kernel must pass the judge, or no speedup has a base."""
+    """The naive kernel must pass the judge, and not by luck, or no speedup has a base."""
     evaluation = judge.judge(task, Candidate(source=task.baseline))
     if not evaluation.passed:
         yield TaskDefect(
             rule="baseline",
             words=f"the baseline is rejected ({evaluation.verdict.value}): {evaluation.message}",
+        )
+        return
+    worst = max(evaluation.checks, key=lambda check: check.max_error_ratio or 0.0)
+    if (worst.max_error_ratio or 0.0) > MAX_BUDGET_SHARE:
+        yield TaskDefect(
+            rule="tight-budget",
+            words=f"the baseline uses {worst.max_error_ratio:.0%} of the error budget ({worst.distribution} "
+            f"inputs, {worst.dimensions}): another draw may reject it; widen the budget or shorten the sums",
         )
 
 
