@@ -2,8 +2,8 @@
 
 Error: each term is a target times (logsumexp - logit), near 100; the terms have both signs, since targets
 are arbitrary numbers, and cancel. Partial sums reach 2e3 and their roundings add up to near 1e-3 over 261
-columns: hence the absolute part. The factor 32 is exact, and takes the logits to where exp overflows
-unless the row's maximum is subtracted first: that is wanted.
+columns, to more in one of many rows: hence the absolute part. The factor 32 is exact, and takes the logits
+to where exp overflows unless the row's maximum is subtracted first: that is wanted.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def task() -> Task:
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "uniform"),
-        tolerance=Tolerance(relative=5e-5, absolute=2e-3),
+        tolerance=Tolerance(relative=5e-5, absolute=4e-3),
         operations="7*rows*cols",
         baseline=kernel_source(__package__, "cross_entropy"),
         oracle=oracle,
