@@ -11,12 +11,13 @@ every candidate; the exit code is 1 when any row is not as wanted. It needs the 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
@@ -38,6 +39,7 @@ from judge_suite import (  # noqa: E402
 
 TABLE_START, TABLE_END = "<!-- judge-table:start -->", "<!-- judge-table:end -->"
 Job = Callable[[], Row]
+ROWS = TypeAdapter(list[Row])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +57,7 @@ def _stored(paths: Sequence[Path]) -> list[Row]:
     """Rows of earlier runs; a later file replaces the rows that an earlier one has too."""
     rows: dict[str, Row] = {}
     for path in paths:
-        rows |= {stored["name"]: Row.model_validate(stored) for stored in json.loads(path.read_text("utf-8"))}
+        rows |= {row.name: row for row in ROWS.validate_json(path.read_bytes())}
     return list(rows.values())
 
 
@@ -67,7 +69,7 @@ def _judged(options: argparse.Namespace) -> list[Row]:
             rows.append(row)
             _show(row)
             if options.json:
-                _write(options.json, json.dumps([row.model_dump() for row in rows], indent=1))
+                _write(options.json, ROWS.dump_json(rows, indent=1).decode())
     return rows
 
 

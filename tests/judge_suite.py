@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from cheats.generated_cheats import GENERATED
 from coding_framework.data.tasks import all_tasks, get_task, variants
-from coding_framework.records import Candidate, Evaluation, ModuleTask, Record, Task, Tolerance, Verdict
+from coding_framework.records import Candidate, Evaluation, Gate, ModuleTask, Record, Task, Tolerance, Verdict
 
 TESTS = Path(__file__).parent
 CHEATS = TESTS / "cheats"
@@ -188,10 +188,10 @@ class Row(Record):
     """Caught for a stated reason, harmless, or, if honest, passed."""
     seconds: float
     """Wall-clock time of the judgement."""
-    gate_seconds: dict[str, float] = Field(default_factory=dict)
+    gate_seconds: dict[Gate, float] = Field(default_factory=dict)
     """Of which in each gate, waiting for the device included."""
     budget_share: float | None = None
-    """The largest error of all checks, as a share of what is allowed."""
+    """Of an honest one: the largest error of all checks, as a share of what is allowed."""
     message: str
     """The judge's words."""
 
@@ -290,12 +290,6 @@ def own_share(evaluation: Evaluation | None) -> float | None:
     return evaluation.timing.own_kernel_share if evaluation and evaluation.timing else None
 
 
-def gate_seconds(evaluation: Evaluation | None) -> dict[str, float]:
-    """By the gate's name."""
-    spent = evaluation.gate_seconds if evaluation else {}
-    return {gate.value: round(seconds, 3) for gate, seconds in spent.items()}
-
-
 def budget_share(evaluation: Evaluation | None) -> float | None:
     """None where nothing was compared."""
     checks = evaluation.checks if evaluation else ()
@@ -325,8 +319,7 @@ def cheat_row(judge: SupportsJudge, cheat: Cheat, executor: ExecutorName) -> Row
         own_kernel_share=own_share(evaluation),
         as_wanted=as_wanted,
         seconds=seconds,
-        gate_seconds=gate_seconds(evaluation),
-        budget_share=budget_share(evaluation),
+        gate_seconds=evaluation.gate_seconds if evaluation else {},
         message=message,
     )
 
@@ -346,7 +339,7 @@ def honest_row(judge: SupportsJudge, kernel: HonestKernel) -> Row:
         own_kernel_share=own_share(evaluation),
         as_wanted=outcome == Verdict.PASSED.value,
         seconds=time.monotonic() - started,
-        gate_seconds=gate_seconds(evaluation),
+        gate_seconds=evaluation.gate_seconds if evaluation else {},
         budget_share=budget_share(evaluation),
         message=message,
     )

@@ -50,6 +50,13 @@ def test_a_fault_of_the_judge_is_a_row_that_is_not_as_wanted() -> None:
     assert "out of order" in found.message
 
 
+def test_rows_come_back_from_their_file_whatever_was_found(script: ModuleType) -> None:
+    rows = [row("wrong_result", as_wanted=False).model_copy(update={"budget_share": float("inf")})]
+    text = script.ROWS.dump_json(rows)
+    assert script.ROWS.validate_json(text) == rows
+    assert b'"Infinity"' in text, "a bare Infinity is no JSON"
+
+
 def test_the_table_counts_what_was_caught_missed_and_falsely_refused(script: ModuleType) -> None:
     rows = [
         row("wrong_result", as_wanted=True),

@@ -14,11 +14,7 @@ from coding_framework.records import Task, TimeKind
 from tests_support import EvaluationFactory
 
 MAKE = EvaluationFactory()
-
-
 BROKEN = EpisodeOutcome(compiled=False, passed=False)
-
-
 WRONG = EpisodeOutcome(compiled=True, passed=False)
 
 
@@ -39,8 +35,6 @@ def small_catalogue() -> tuple[Task, ...]:
 
 
 TASKS = small_catalogue()
-
-
 QUICK = CurriculumConfig(
     tiers=tuple(
         CurriculumTier(
@@ -56,15 +50,11 @@ QUICK = CurriculumConfig(
     window=40,
     demotion_window=20,
 )
-
-
 outcomes = st.one_of(
     st.just(BROKEN),
     st.just(WRONG),
     st.builds(passed, st.floats(0.1, 10.0), st.sampled_from(["modelled", "measured"])),
 )
-
-
 mostly_good = st.one_of(*[st.builds(passed, st.floats(1.0, 4.0))] * 4, outcomes)
 
 

@@ -52,8 +52,8 @@ from coding_framework.records import (
 
 WARM_UPS = 3
 """First calls of a module load its code and raise the clocks; they are verified and not timed."""
-PAUSES_S = (0.5, 4.0)
-"""Before a candidate whose clocks disagree is measured again: a host too busy to look at its clock in time
+PAUSES_S = (0.0, 0.5, 4.0)
+"""Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
 _MAX_ARENA_SHARE = 0.05
@@ -194,12 +194,11 @@ class MeasuredTimer:
 
 def until_clocks_agree(measure: Callable[[], MeasureOutcome]) -> MeasureOutcome:
     """The first outcome in which they do; raises `Rejected` when there is none."""
-    for pause_s in (*PAUSES_S, None):
+    for pause_s in PAUSES_S:
+        sleep(pause_s)
         outcome = measure()
         if clocks_agree(outcome.span_us[WARM_UPS:], outcome.wall_us[WARM_UPS:]):
             return outcome
-        if pause_s is not None:
-            sleep(pause_s)
     raise Rejected(
         Verdict.CLOCKS_DISAGREE,
         f"the device's events say {np.median(outcome.span_us):.0f} us for a round and the host's clock "

@@ -83,7 +83,7 @@ def test_a_host_that_was_busy_is_asked_again(monkeypatch: pytest.MonkeyPatch) ->
     quiet = outcome_with(260.0)
     outcomes = iter([outcome_with(2000.0), quiet, outcome_with(250.0)])
     assert measured.until_clocks_agree(lambda: next(outcomes)) is quiet
-    assert pauses == [measured.PAUSES_S[0]]
+    assert pauses == list(measured.PAUSES_S[:2])
 
 
 def test_clocks_that_always_disagree_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ KERNELS = {
     "cf_compare": ("QQQiiddQQQ", 6),
     "cf_dirty_shared": ("IIQ", 2),
 }
-"""Parameters of harness.cu, as `struct` writes them, and blocks an SM: what was quickest on an H200."""
+"""Parameters of harness.cu, as `struct` writes them, and blocks an SM."""
 
 
 def distribution_code(distribution: str) -> int:
