@@ -223,9 +223,12 @@ async def test_a_repeated_answer_is_told_so_and_is_not_judged_again(evaluations:
 
 
 class WithTester:
-    """A kernel that is wrong for one column only, and a tester that asks for just that."""
+    """A kernel that is wrong for one width only, and a tester that asks for just that.
 
-    KERNEL = SLOW.replace("y[r] = total;", "y[r] = cols == 129 ? 0.0f : total;")
+    It is beyond the hidden shapes, so that the judge's secret shape cannot find it by chance.
+    """
+
+    KERNEL = SLOW.replace("y[r] = total;", "y[r] = cols == 1031 ? 0.0f : total;")
 
     def __init__(self, tests: str) -> None:
         self.tests = tests
@@ -234,7 +237,7 @@ class WithTester:
     async def __call__(self, request: GenerationRequest) -> Generation:
         self.agents.append(request.agent)
         if request.agent == "tester":
-            assert ("cols == 129" in request.messages[-1].content) == (len(self.agents) == 2)
+            assert ("cols == 1031" in request.messages[-1].content) == (len(self.agents) == 2)
             return Generation(text=self.tests)
         return Generation(text=f"```cuda\n{self.KERNEL if len(self.agents) == 1 else SLOW}\n```")
 
@@ -242,8 +245,8 @@ class WithTester:
 @pytest.mark.parametrize(
     ("tests", "verdict", "agents"),
     [
-        ("// test: rows=3 cols=129", Verdict.WRONG_RESULT, ["generator", "tester", "optimizer", "tester"]),
-        ("// test: rows=3 cols=130", Verdict.PASSED, ["generator", "tester", "optimizer", "tester"]),
+        ("// test: rows=3 cols=1031", Verdict.WRONG_RESULT, ["generator", "tester", "optimizer", "tester"]),
+        ("// test: rows=3 cols=1030", Verdict.PASSED, ["generator", "tester", "optimizer", "tester"]),
         ("I cannot think of any.", Verdict.PASSED, ["generator", "tester", "optimizer", "tester"]),
     ],
 )
@@ -261,7 +264,7 @@ async def test_a_tester_decides_where_to_look_and_the_judge_what_is_right(
     assert first.tests.found_fault == (verdict is not Verdict.PASSED)
     assert (first.tests.reason is not None) == ("cannot" in tests)
     if first.tests.found_fault:
-        assert "Wrong result for rows=3, cols=129" in conversation.turns[1].messages[-1].content
+        assert "Wrong result for rows=3, cols=1031" in conversation.turns[1].messages[-1].content
 
 
 def test_a_conversation_of_an_earlier_version_still_loads(evaluations: EvaluationFactory) -> None:
