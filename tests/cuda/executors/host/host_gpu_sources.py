@@ -103,8 +103,7 @@ torch::Tensor forward(torch::Tensor x, torch::Tensor linear_weight, torch::Tenso
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward, "linear and relu"); }
 """
-_TRITON = """
-import torch
+_TRITON_RELU = """
 import triton
 import triton.language as tl
 
@@ -116,12 +115,11 @@ def relu_kernel(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + at, tl.maximum(value, 0.0), mask=at < n)
 
 
-class ModelNew(torch.nn.Module):
-    def forward(self, x):
-        y = torch.empty_like(x)
-        n = x.numel()
-        relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
-        return y
+def relu(x):
+    y = torch.empty_like(x)
+    n = x.numel()
+    relu_kernel[(triton.cdiv(n, 1024),)](x, y, n, BLOCK=1024)
+    return y
 """
 _MODULE = """
 import gc
@@ -141,6 +139,7 @@ class ModelNew(torch.nn.Module):
     def forward(self, x):
         %(body)s
 """
+_TWENTY_TIMES = "for _ in range(20): y = relu(x)\nreturn y"
 _RIGHT = "if (i < n) y[i] = x[i] > 0 ? x[i] : 0;"
 
 
@@ -156,7 +155,7 @@ def module(body: str, top: str = "", clock: str = "pass") -> Candidate:
 HONEST: dict[str, tuple[ModuleTask, Candidate]] = {
     "relu as an extension": (RELU_TASK, extension()),
     "linear as an extension": (LINEAR_TASK, Candidate(source=_LINEAR, contract="extension")),
-    "relu in Triton": (RELU_TASK, Candidate(source=_TRITON, contract="module")),
+    "relu in Triton": (RELU_TASK, module("return relu(x)", top=_TRITON_RELU)),
 }
 CHEATS: dict[str, tuple[ModuleTask, Candidate, set[Verdict]]] = {
     "leaves elements out": (
@@ -179,18 +178,21 @@ CHEATS: dict[str, tuple[ModuleTask, Candidate, set[Verdict]]] = {
     "wraps the library": (RELU_TASK, module("return torch.relu(x)"), {Verdict.NO_KERNEL}),
     "works on a side stream": (
         RELU_TASK,
-        module("with torch.cuda.stream(S):\n    return torch.relu(x)", top="S = torch.cuda.Stream()"),
+        module(
+            "with torch.cuda.stream(S):\n    return relu(x)", top=_TRITON_RELU + "\nS = torch.cuda.Stream()"
+        ),
         {Verdict.WRONG_RESULT, Verdict.NOT_DETERMINISTIC, Verdict.CLOCKS_DISAGREE},
     ),
     "rewrites the event clock": (
         RELU_TASK,
-        module("for _ in range(20): y = torch.relu(x)\nreturn y", clock="clock._elapsed = lambda *a: 0.03"),
+        module(_TWENTY_TIMES, top=_TRITON_RELU, clock="clock._elapsed = lambda *a: 0.03"),
         {Verdict.CLOCKS_DISAGREE},
     ),
     "stops waiting for the device": (
         RELU_TASK,
         module(
-            "for _ in range(20): y = torch.relu(x)\nreturn y",
+            _TWENTY_TIMES,
+            top=_TRITON_RELU,
             clock="clock.finish = lambda: None; clock._elapsed = lambda *a: 0.03",
         ),
         {Verdict.CLOCKS_DISAGREE, Verdict.WRONG_RESULT},

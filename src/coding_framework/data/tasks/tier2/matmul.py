@@ -1,8 +1,9 @@
 """c = a @ b.
 
 Error: k products of standard normal values: about sqrt(k) * 2**-24 times the partial sums. Over a
-million elements the worst is 3e-5 for k = 128 and 5e-5 for k = 256, the longest that is timed; the
-budget leaves a factor of four. Integers are exact.
+million elements the worst is 3e-5 for k = 128 and 5e-5 for k = 256, the longest that is timed. Three TF32
+products of high and low parts reach 2e-4, because tensor cores cut off what they add; the budget is twice
+that. Integers are exact.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def task() -> Task:
         timing_shape={"m": 256, "n": 256, "k": 128},
         gpu_timing_shape={"m": 1024, "n": 1024, "k": 256},
         distributions=("normal", "uniform", "integers"),
-        tolerance=Tolerance(relative=1e-4, absolute=2e-4),
+        tolerance=Tolerance(relative=1e-4, absolute=4e-4),
         operations="2*m*n*k",
         baseline=kernel_source(__package__, "matmul"),
         oracle=oracle,

@@ -1,9 +1,10 @@
 """One step of AdamW; the second moment is kept as its root, so that no input must be positive.
 
 Error: the moments are sums of two terms (a few 2**-24 of the terms). The update divides by the new root,
-which is at least 0.03 of |gradient| and 0.999 of |root|: its error is a few 2**-24 of the update, plus
-2**-24 * |m| / root_out * 0.01, below 1e-6 unless gradient and root are both tiny. The budget leaves
-room for approximate roots and quotients.
+which is at least 0.03 of |gradient| and 0.999 of |root|: its error is a few 2**-24 of the update. An
+update as large as the weight (an outlier, where gradient and root are both tiny) cancels it and leaves
+that error alone: 1e-5 in the worst of some hundred million elements. The budget leaves a factor of five,
+also for approximate roots and quotients.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def task() -> Task:
         timing_shape={"n": 2**19},
         gpu_timing_shape={"n": 2**22},
         distributions=("normal", "uniform", "small", "outliers"),
-        tolerance=Tolerance(relative=1e-5, absolute=1e-5),
+        tolerance=Tolerance(relative=1e-5, absolute=5e-5),
         operations="14*n",
         baseline=kernel_source(__package__, "adamw_step"),
         oracle=oracle,
