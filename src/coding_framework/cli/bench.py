@@ -13,9 +13,16 @@ from coding_framework.cli.options import ConfigOption, ExecutorOption, JsonOptio
 
 if TYPE_CHECKING:
     from coding_framework.config import JudgeConfig
-    from coding_framework.evaluation.bench.records import BenchJudgeResult, BenchPairsResult, SoakResult
+    from coding_framework.evaluation.bench.records import (
+        BenchJudgeResult,
+        BenchPairsResult,
+        RepeatResult,
+        SoakResult,
+    )
 
 app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
+
+MAX_SHOWN = 10
 
 WorkersOption = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes side by side; all cores by default.")
@@ -71,6 +78,30 @@ def soak(
         print_record(result)
     else:
         _show_soak(result)
+    if result.complaints:
+        raise typer.Exit(1)
+
+
+@app.command()
+def repeat(
+    executor: ExecutorOption = "auto",
+    workers: WorkersOption = None,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Time every kernel of the catalogue twice on the GPU; exit code 1 if two runs disagree."""
+    from coding_framework.cli.output import print_record
+    from coding_framework.evaluation.bench.repeat import num_judgements
+    from coding_framework.evaluation.bench.repeat import repeat as run_twice
+
+    chosen = _judge_config(config, set_, executor, workers)
+    with _steps() as step:
+        result = run_twice(chosen, on_done=step("judgements", num_judgements()))
+    if json:
+        print_record(result)
+    else:
+        _show_repeat(result)
     if result.complaints:
         raise typer.Exit(1)
 
@@ -218,6 +249,36 @@ def _soak_rows(result: SoakResult) -> Iterator[tuple[str, str]]:
     gpu = result.gpu_growth_bytes
     yield "GPU memory", "no GPU" if gpu is None else f"growth {gpu / 2**20:+,.0f} MiB"
     yield "left behind", f"{len(result.leaked_processes)} processes, {result.leaked_descriptors} descriptors"
+
+
+def _show_repeat(result: RepeatResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from coding_framework.cli.output import stdout_console
+    from coding_framework.evaluation.bench.records import MIN_REPEATED_US
+
+    counted = result.counted
+    table = Table(
+        *("kernel", "first run", "second run", "apart", "in each other's interval"),
+        title=f"the least alike of {len(counted)} kernels over {MIN_REPEATED_US:g} µs, "
+        f"{len(result.kernels)} judged twice in {result.duration_s:.0f} s",
+    )
+    for name, *figures in _repeat_rows(result):
+        table.add_row(name, *(Text(figure, justify="right") for figure in figures))
+    console = stdout_console()
+    console.print(table)
+    for complaint in result.complaints:
+        console.print(Text(complaint, style="bold red"))
+    if not result.complaints:
+        console.print(Text("two runs agree for every kernel", style="green"))
+
+
+def _repeat_rows(result: RepeatResult) -> Iterator[tuple[str, ...]]:
+    for kernel in result.counted[:MAX_SHOWN]:
+        medians = kernel.medians_us or ()
+        covered = "yes" if kernel.covered else "no"
+        yield kernel.name, *(f"{median:,.1f} µs" for median in medians), f"{kernel.difference:.2%}", covered
 
 
 def _show_pairs(result: BenchPairsResult) -> None:

@@ -218,3 +218,68 @@ class BenchPairsResult(Record):
         """Share of the candidates that were not judged in full."""
         asked = self.judged_in_full + self.shared + self.remembered
         return (self.shared + self.remembered) / asked if asked else 0.0
+
+
+class RepeatedKernel(Record):
+    """One kernel that was judged twice."""
+
+    name: str
+    """`TASK.VARIANT`."""
+    medians_us: tuple[float, float] | None = None
+    """Of both runs; None where one gave no time."""
+    intervals_us: tuple[tuple[float, float], tuple[float, float]] | None = None
+    """What each run states for its median."""
+    failure: str = ""
+    """Why there is no time."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it takes long enough to be compared."""
+        return self.medians_us is not None and min(self.medians_us) > MIN_REPEATED_US
+
+    @property
+    def difference(self) -> float:
+        """Between the medians, as a share of the smaller."""
+        return max(self.medians_us) / min(self.medians_us) - 1 if self.medians_us else 0.0
+
+    @property
+    def covered(self) -> bool:
+        """Whether the interval of each run holds the median of the other."""
+        if self.medians_us is None or self.intervals_us is None:
+            return False
+        others = zip(self.intervals_us, reversed(self.medians_us), strict=True)
+        return all(low <= median <= high for (low, high), median in others)
+
+
+class RepeatResult(Record):
+    """Every kernel of the catalogue, judged twice."""
+
+    kernels: tuple[RepeatedKernel, ...]
+    """In the catalogue's order."""
+    duration_s: float = Field(ge=0)
+    """Wall-clock time."""
+
+    @property
+    def counted(self) -> tuple[RepeatedKernel, ...]:
+        """Those long enough to be compared, the least alike first."""
+        long = [kernel for kernel in self.kernels if kernel.counts]
+        return tuple(sorted(long, key=lambda kernel: -kernel.difference))
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What went wrong; empty where every pair of runs agrees."""
+        found = [f"{kernel.name} gave no time: {kernel.failure}" for kernel in self.kernels if kernel.failure]
+        for kernel in self.counted:
+            if kernel.difference > MAX_DIFFERENCE:
+                found.append(f"{kernel.name}: the medians of two runs differ by {kernel.difference:.1%}")
+            if not kernel.covered:
+                found.append(f"{kernel.name}: one run's interval does not hold the other's median")
+        if not self.counted:
+            found.append(f"no kernel takes over {MIN_REPEATED_US:g} µs here: nothing was compared")
+        return tuple(found)
+
+
+MIN_REPEATED_US = 20.0
+"""Below this the clock's step and the launch are a large part of a kernel's time."""
+MAX_DIFFERENCE = 0.03
+"""How far the medians of two runs of the same kernel may be apart."""
