@@ -57,7 +57,8 @@ class KernelTiming(Record):
     dimensions: dict[str, int]
     """The shape."""
     median_us: float = Field(gt=0)
-    """Median of `num_samples` cold-L2 runs, or the model's value."""
+    """The middle of `num_samples` cold-L2 runs, or the model's value. Where distributions of inputs take
+    turns, the mean over them of each one's mean without its fastest and slowest tenth; else the median."""
     reference_median_us: float = Field(gt=0)
     """The same for the reference."""
     reference: str = "naive baseline"

@@ -8,7 +8,7 @@ element of every call; only then are the times looked at. See docs/judge.md for 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import sleep
 
 import numpy as np
@@ -21,6 +21,7 @@ from coding_framework.cuda.elements import fresh_poison
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import (
+    REFERENCE_EVERY,
     Array,
     DeviceFacts,
     InputSet,
@@ -31,7 +32,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     TorchBaselineRequest,
     VerifyRequest,
 )
-from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval
+from coding_framework.cuda.executors.gpu.statistics import clocks_agree, middle_interval
 from coding_framework.cuda.inputs import input_distribution, mixed_kinds
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
@@ -56,8 +57,13 @@ PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
+MAX_SLOTS = 7
+"""Places that buffers take in turn, as far as there is memory: a time depends on where they lie, by some
+percent for kernels that stride through them or wait for a few bytes. A prime, so that every distribution of
+inputs meets every place."""
 _MAX_ARENA_SHARE = 0.05
-"""Share of the card's memory for the outputs of one measurement; many lanes share a card."""
+"""Share of the card's memory for the outputs of one measurement, and as much for the rest; many lanes share
+a card."""
 
 
 class MeasuredTimer:
@@ -117,22 +123,27 @@ class MeasuredTimer:
         task, shape = subject.task, subject.task.measured_shape
         if task.baseline not in self._baselines:
             self._baselines[task.baseline] = baseline_subject(task, self._compiler)
+        inputs = tuple(array_of(spec, shape) for spec in task.inputs)
         outputs = tuple(array_of(spec, shape) for spec in task.outputs)
-        count = self._num_sets(sum(array.num_bytes for array in outputs))
+        candidate = program_of(subject, shape)
+        reference = program_of(self._baselines[task.baseline], shape)
+        scratch = (*candidate.scratch, *reference.scratch)
+        count = WARM_UPS + max(10, min(self._config.timed_launches, self._room_for(outputs)))
         return MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
-            candidate=program_of(subject, shape),
-            reference=program_of(self._baselines[task.baseline], shape),
-            inputs=tuple(array_of(spec, shape) for spec in task.inputs),
+            candidate=candidate,
+            reference=reference,
+            inputs=inputs,
             outputs=outputs,
             sets=tuple(input_set(task, number) for number in range(count)),
+            num_slots=max(1, min(MAX_SLOTS, self._room_for((*inputs, *outputs, *scratch)))),
         )
 
-    def _num_sets(self, output_bytes: int) -> int:
-        """All timed calls, as far as their outputs fit in memory together."""
-        room = int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(output_bytes, 1))
-        return WARM_UPS + max(10, min(self._config.timed_launches, room))
+    def _room_for(self, arrays: tuple[Array, ...]) -> int:
+        """How many of these fit in memory together."""
+        num_bytes = sum(array.num_bytes for array in arrays)
+        return int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(num_bytes, 1))
 
     def _verification(self, task: Task, request: MeasureRequest, outcome: MeasureOutcome) -> VerifyRequest:
         return VerifyRequest(
@@ -152,25 +163,26 @@ class MeasuredTimer:
     def _torch_us(self, task: Task, kind: str) -> float:
         """PyTorch's median for this task, once for each."""
         if (task.name, kind) not in self._torch_medians:
+            count = WARM_UPS + self._config.timed_launches
             request = TorchBaselineRequest(
                 device_index=self._config.gpu_index,
                 harness_cubin=self._harness_cubin,
                 task=task,
                 dimensions=task.measured_shape,
                 inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
-                sets=tuple(input_set(task, number) for number in range(self._num_sets(0))),
+                sets=tuple(input_set(task, number) for number in range(count)),
                 flush_bytes=2 * self._executor.facts.l2_bytes,
                 compiled=kind == "compile",
             )
             with gpu_lease(self._config.gpu_index):
                 times = self._verifier.time_torch(request)
-            self._torch_medians[task.name, kind] = float(np.median(times))
+            self._torch_medians[task.name, kind] = typical_us(task, times)[0]
         return self._torch_medians[task.name, kind]
 
     def _timing(self, task: Task, outcome: MeasureOutcome, others: Mapping[str, float]) -> KernelTiming:
         facts, shape = self._executor.facts, task.measured_shape
-        median_us, interval_us = median_interval(outcome.candidate_us[WARM_UPS:])
-        reference_us, reference_interval_us = median_interval(outcome.reference_us[WARM_UPS:])
+        median_us, interval_us = typical_us(task, outcome.candidate_us)
+        reference_us, reference_interval_us = typical_us(task, outcome.reference_us, every=REFERENCE_EVERY)
         floor_us = measured_floor_us(task, shape, facts)
         if median_us < FLOOR_SLACK * floor_us:
             raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, facts.name))
@@ -190,6 +202,12 @@ class MeasuredTimer:
             other_references_us={_TORCH_NAMES[kind]: us for kind, us in others.items()},
             operations_share=operations / median_us / facts.operations_per_us(task.inputs[0].dtype),
         )
+
+
+def typical_us(task: Task, times_us: Sequence[float], *, every: int = 1) -> tuple[float, tuple[float, float]]:
+    """The middle over all distributions and its interval; the times are those of `every` so many calls."""
+    kinds = [turn(task, number * every) for number in range(len(times_us))]
+    return middle_interval(times_us[WARM_UPS:], kinds[WARM_UPS:])
 
 
 def until_clocks_agree(measure: Callable[[], MeasureOutcome]) -> MeasureOutcome:
@@ -240,9 +258,12 @@ def input_set(task: Task, number: int) -> InputSet:
 
 
 def turn(task: Task, number: int) -> Distribution:
-    """The distribution of one timed call: each of the task's, and all of them mixed."""
+    """The distribution of one timed call: each of the task's, and all of them mixed.
+
+    The calls in which the reference runs meet each as often as the others do.
+    """
     kinds: tuple[Distribution, ...] = (*task.distributions, "mixed")
-    return kinds[number % len(kinds)]
+    return kinds[sum(divmod(number, REFERENCE_EVERY)) % len(kinds)]
 
 
 def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:

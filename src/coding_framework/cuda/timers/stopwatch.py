@@ -8,8 +8,14 @@ from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor
 from coding_framework.cuda.executors.gpu.messages import MeasureRequest
-from coding_framework.cuda.executors.gpu.statistics import median_interval
-from coding_framework.cuda.timers.measured import WARM_UPS, array_of, input_set, program_of
+from coding_framework.cuda.timers.measured import (
+    MAX_SLOTS,
+    WARM_UPS,
+    array_of,
+    input_set,
+    program_of,
+    typical_us,
+)
 from coding_framework.errors import UserError
 
 
@@ -38,12 +44,13 @@ class Stopwatch:
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=tuple(array_of(spec, shape) for spec in task.outputs),
             sets=tuple(input_set(task, n) for n in range(WARM_UPS + self._config.timed_launches)),
+            num_slots=MAX_SLOTS,
         )
         self._executor.prepare()
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
             raise UserError(f"the kernel failed on {shape}: {outcome.fault.message}")
-        return median_interval(outcome.candidate_us[WARM_UPS:])
+        return typical_us(task, outcome.candidate_us)
 
     def close(self) -> None:
         self._executor.close()

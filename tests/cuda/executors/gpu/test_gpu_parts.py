@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,12 +15,20 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
+from coding_framework.cuda.executors.gpu.layout import arena_sizes
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
-from coding_framework.cuda.executors.gpu.messages import Array, DeviceFacts, MeasureOutcome
-from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval
+from coding_framework.cuda.executors.gpu.messages import (
+    REFERENCE_EVERY,
+    Array,
+    DeviceFacts,
+    MeasureOutcome,
+    MeasureRequest,
+    Program,
+)
+from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval, middle_interval
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers import measured
-from coding_framework.cuda.timers.measured import measured_floor_us
+from coding_framework.cuda.timers.measured import WARM_UPS, measured_floor_us, turn, typical_us
 from coding_framework.data.tasks import get_task
 from coding_framework.records import Verdict
 
@@ -65,6 +74,77 @@ def test_the_interval_holds_the_median_and_is_wider_than_the_noise_of_one_run() 
     assert low < median < high
     assert high - low > 2 * 0.03 * median
     assert median_interval([5.0] * 20)[0] == 5.0
+
+
+def test_every_kind_of_input_counts_whichever_is_in_the_middle() -> None:
+    quick, slow = [40.0] * 10, [100.0] * 9
+    kinds = ["quick"] * 10 + ["slow"] * 9
+    assert median_interval([*quick, *slow])[0] == 40.0
+    middle, (low, high) = middle_interval([*quick, *slow], kinds)
+    assert middle == 70.0
+    assert (low, high) == (pytest.approx(0.97 * 70), pytest.approx(1.03 * 70))
+    assert middle_interval([*slow, *quick], kinds[::-1])[0] == 70.0
+
+
+def test_one_late_call_of_each_kind_changes_nothing() -> None:
+    samples, kinds = [10.0, 20.0, 30.0] * 5, ["a", "b", "c"] * 5
+    late = [1000.0, 1000.0, 1000.0, *samples[3:]]
+    assert middle_interval(late, kinds)[0] == middle_interval(samples, kinds)[0] == 20.0
+
+
+def test_a_kind_whose_calls_come_in_two_sizes_does_not_jump_between_them() -> None:
+    four, six = ([80.0] * (10 - slow) + [110.0] * slow for slow in (4, 6))
+    kinds = ["mixed"] * 10
+    assert median_interval(six)[0] - median_interval(four)[0] == 30.0
+    assert middle_interval(six, kinds)[0] - middle_interval(four, kinds)[0] == pytest.approx(7.5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_samples_have_a_middle_too(count: int) -> None:
+    assert middle_interval([10.0, 30.0, 20.0][:count], ["a"] * count)[0] == [10.0, 20.0, 20.0][count - 1]
+
+
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "prefix_sum_int32"])
+def test_the_reference_meets_every_kind_of_input_as_often_as_the_candidate(name: str) -> None:
+    task = get_task(name)
+    kinds = {*task.distributions, "mixed"}
+    rounds = len(kinds)
+    every_call = Counter(turn(task, number) for number in range(REFERENCE_EVERY * rounds))
+    with_reference = Counter(
+        turn(task, number) for number in range(0, REFERENCE_EVERY * rounds, REFERENCE_EVERY)
+    )
+    assert every_call == dict.fromkeys(kinds, REFERENCE_EVERY)
+    assert with_reference == dict.fromkeys(kinds, 1)
+
+
+def test_times_belong_to_the_kinds_of_their_calls() -> None:
+    task = get_task("softmax")
+    cost = {kind: 10.0 * place for place, kind in enumerate((*task.distributions, "mixed"), start=1)}
+    calls = [cost[turn(task, number)] for number in range(53)]
+    expected = pytest.approx(float(np.mean(list(cost.values()))))
+    assert typical_us(task, calls)[0] == expected
+    assert typical_us(task, calls[::REFERENCE_EVERY], every=REFERENCE_EVERY)[0] == expected
+
+
+def test_every_place_is_taken_by_both_sides() -> None:
+    program = Program("", b"", (), ())
+    request = MeasureRequest(
+        device_index=0,
+        harness_cubin=b"",
+        candidate=program,
+        reference=program,
+        inputs=(Array("x", "float32", 10),),
+        outputs=(),
+        sets=(),
+        num_slots=measured.MAX_SLOTS,
+    )
+    numbers = range(WARM_UPS, WARM_UPS + 50)
+    places = Counter(request.slot(number) for number in numbers)
+    assert len(places) == measured.MAX_SLOTS
+    assert max(places.values()) - min(places.values()) <= 1
+    with_reference = {request.slot(number) for number in numbers[::REFERENCE_EVERY]}
+    assert with_reference == set(places)
+    assert arena_sizes(request)["x"] == (40, measured.MAX_SLOTS)
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

@@ -61,11 +61,12 @@ def arena_bytes(request: MeasureRequest) -> int:
 
 
 def arena_sizes(request: MeasureRequest) -> dict[str, tuple[int, int]]:
-    sizes = {array.name: (array.num_bytes, 1) for array in request.inputs}
+    slots = request.num_slots
+    sizes = {array.name: (array.num_bytes, slots) for array in request.inputs}
     sizes["sums"] = (8 * (len(request.inputs) + len(request.outputs)) * len(request.sets), 1)
     for side, program in (("candidate", request.candidate), ("reference", request.reference)):
-        sizes |= {f"{side} scratch {array.name}": (array.num_bytes, 1) for array in program.scratch}
-    sizes |= {f"reference {array.name}": (array.num_bytes, 1) for array in request.outputs}
+        sizes |= {f"{side} scratch {array.name}": (array.num_bytes, slots) for array in program.scratch}
+    sizes |= {f"reference {array.name}": (array.num_bytes, slots) for array in request.outputs}
     sizes |= {f"output {array.name}": (array.num_bytes, len(request.sets)) for array in request.outputs}
     return sizes
 

@@ -1,9 +1,10 @@
 """The timed calls, in the candidate's process: fresh contents, cold L2, the reference in turn.
 
-One iteration: draw new inputs in place, poison the output slot, flush L2 → candidate → sum up the
+One iteration: draw new inputs, poison the output slot, flush L2 → candidate → sum up the
 inputs, flush L2 → reference. Device events stand around every step. The reference runs after the
-candidate on the same inputs and is overwritten before the candidate's next call, so its answer is
-never in memory while it would help. All outputs stay in the arena for the verifier.
+candidate on the same inputs, and other inputs are drawn before the candidate's next call, so its answer
+is never in memory while it would help. All outputs stay in the arena for the verifier. Every buffer lies
+in another place from call to call, because where memory happens to be is worth some percent of a time.
 
 A call is short of nothing: launches wait in the stream behind the flush, so no launch overhead is
 timed, for either side.
@@ -26,11 +27,11 @@ from coding_framework.cuda.executors.gpu.driver import CudaError, call, memset
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch
 from coding_framework.cuda.executors.gpu.layout import Place, arena_sizes
 from coding_framework.cuda.executors.gpu.messages import (
+    REFERENCE_EVERY,
     InputSet,
     MeasureOutcome,
     MeasureRequest,
     OutputPlace,
-    Program,
 )
 from coding_framework.cuda.executors.gpu.runner import stray_write
 from coding_framework.cuda.executors.gpu.session import (
@@ -43,9 +44,6 @@ from coding_framework.cuda.executors.gpu.session import (
 )
 
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
-REFERENCE_EVERY = 3
-"""The reference runs in every third iteration: it is the slower of the two, and is timed again with
-every candidate."""
 
 
 @dataclass
@@ -56,8 +54,9 @@ class _Bench:
     request: MeasureRequest
     places: dict[str, Place]
     candidate: list[list[PreparedLaunch]]
-    """For each set, the launches with that set's output slots."""
-    reference: list[PreparedLaunch]
+    """For each set, the launches with the addresses of its slots."""
+    reference: list[list[PreparedLaunch]]
+    """For each slot."""
     modules: list[LoadedModule]
     asks_for_residency: bool
     """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
@@ -133,31 +132,30 @@ def _laid_out(
     here: Session, request: MeasureRequest, places: dict[str, Place], modules: list[LoadedModule]
 ) -> _Bench:
     memset(places["sums"].address, 0, places["sums"].num_bytes, here.stream)
-    fixed = {array.name: places[array.name].address for array in request.inputs}
     candidate = [
-        _launches(modules[0], request.candidate, "candidate", fixed, places, request, number)
+        _launches(modules[0], request, places, slot=request.slot(number), number=number)
         for number in range(len(request.sets))
     ]
-    reference = _launches(modules[1], request.reference, "reference", fixed, places, request, None)
+    reference = [_launches(modules[1], request, places, slot=slot) for slot in range(request.num_slots)]
     residency = bool(_RESIDENCY.search(request.candidate.ptx))
     return _Bench(here, request, places, candidate, reference, modules, residency)
 
 
 def _launches(
     module: LoadedModule,
-    program: Program,
-    side: str,
-    fixed: dict[str, int],
-    places: dict[str, Place],
     request: MeasureRequest,
-    number: int | None,
+    places: dict[str, Place],
+    *,
+    slot: int,
+    number: int | None = None,
 ) -> list[PreparedLaunch]:
-    """The plan with the addresses of one set (`number`), or of the reference's own output."""
-    addresses = dict(fixed)
-    addresses |= {array.name: places[f"{side} scratch {array.name}"].address for array in program.scratch}
+    """The candidate's plan with the addresses of set `number`, or the reference's with its own output."""
+    program, side = (request.reference, "reference") if number is None else (request.candidate, "candidate")
+    addresses = {array.name: places[array.name].slot(slot) for array in request.inputs}
+    addresses |= {array.name: places[f"{side} scratch {array.name}"].slot(slot) for array in program.scratch}
     for array in request.outputs:
         if number is None:
-            addresses[array.name] = places[f"reference {array.name}"].address
+            addresses[array.name] = places[f"reference {array.name}"].slot(slot)
         else:
             addresses[array.name] = places[f"output {array.name}"].slot(number)
     return [module.prepare(launch, addresses) for launch in program.launches]
@@ -169,7 +167,7 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     bench.events.append(events)
     _reset_residency(bench)
     call(driver.cuEventRecord(events[0], stream))
-    _draw(bench, contents)
+    _draw(bench, number, contents)
     _poison(bench, number, contents.poison)
     _flush(here)
     call(driver.cuEventRecord(events[1], stream))
@@ -182,7 +180,7 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
         _reset_residency(bench)  # lines that the candidate kept would be missing to the reference
         _flush(here)
         call(driver.cuEventRecord(events[4], stream))
-        for launch in bench.reference:
+        for launch in bench.reference[bench.request.slot(number)]:
             fire(launch, stream)
         call(driver.cuEventRecord(events[5], stream))
 
@@ -194,10 +192,10 @@ def _reset_residency(bench: _Bench) -> None:
         call(driver.cuCtxResetPersistingL2Cache())
 
 
-def _draw(bench: _Bench, contents: InputSet) -> None:
+def _draw(bench: _Bench, number: int, contents: InputSet) -> None:
     each = zip(bench.request.inputs, contents.distributions, contents.seeds, strict=True)
     for array, distribution, seed in each:
-        address = bench.places[array.name].address
+        address = bench.places[array.name].slot(bench.request.slot(number))
         bench.here.harness.fill(address, array.count, array.dtype, distribution, array.row_length, seed)
 
 
@@ -215,7 +213,8 @@ def _flush(here: Session) -> None:
 
 def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
     """Keyed sums of inputs and outputs right after the call: what changes shows, and when."""
-    arrays = [(array, bench.places[array.name].address) for array in bench.request.inputs]
+    slot = bench.request.slot(number)
+    arrays = [(array, bench.places[array.name].slot(slot)) for array in bench.request.inputs]
     arrays += [(array, bench.places[f"output {array.name}"].slot(number)) for array in bench.request.outputs]
     first = bench.places["sums"].address + 8 * number * len(arrays)
     for position, (array, address) in enumerate(arrays):

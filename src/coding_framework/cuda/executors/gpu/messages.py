@@ -12,6 +12,10 @@ from typing import Any
 
 from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, FaultKind, ResolvedLaunch
 
+REFERENCE_EVERY = 3
+"""The reference runs in every third timed call: it is the slower of the two, and is timed again with
+every candidate."""
+
 
 @dataclass(frozen=True)
 class DeviceFacts:
@@ -106,6 +110,12 @@ class MeasureRequest:
     outputs: tuple[Array, ...]
     sets: tuple[InputSet, ...]
     """One call each, the warm-up calls among them."""
+    num_slots: int = 1
+    """Places in memory that buffers take in turn; the candidate's outputs have one for each call."""
+
+    def slot(self, number: int) -> int:
+        """Which of them a call has."""
+        return number % self.num_slots
 
 
 @dataclass(frozen=True)

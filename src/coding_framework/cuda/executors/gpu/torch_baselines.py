@@ -12,8 +12,6 @@ from typing import Any
 from coding_framework.cuda.executors.gpu.messages import TorchBaselineRequest
 from coding_framework.cuda.executors.gpu.verifier import open_harness
 
-_WARM_UPS = 3
-
 
 def time_torch(request: TorchBaselineRequest) -> tuple[float, ...]:
     """Cold-L2 times in microseconds, one for each call, fresh contents in each."""
@@ -28,8 +26,7 @@ def time_torch(request: TorchBaselineRequest) -> tuple[float, ...]:
 
     function: Callable[[dict[str, Any]], Any] = torch.compile(formula) if request.compiled else formula
     flush = torch.empty(request.flush_bytes, dtype=torch.uint8, device=device)
-    times = [_time_once(request, function, flush, number) for number in range(len(request.sets))]
-    return tuple(times[_WARM_UPS:])
+    return tuple(_time_once(request, function, flush, number) for number in range(len(request.sets)))
 
 
 def _time_once(
