@@ -35,6 +35,7 @@ from coding_framework.records import Dimensions, Distribution, Task, TensorSpec
 Array = npt.NDArray[np.generic]
 _Floats = npt.NDArray[np.float64]
 _Extents = tuple[int, ...]
+_STRUCTURED = ("integers", "constant_rows")
 
 
 def draw_inputs(
@@ -62,14 +63,17 @@ def input_distribution(task: Task, spec: TensorSpec, distribution: Distribution)
 
 
 def mixed_kinds(task: Task, spec: TensorSpec) -> tuple[Distribution, ...]:
-    """What the rows of one input are drawn from in a mixed run.
+    """What the rows of one input are drawn from in a mixed run."""
+    return tuple(dict.fromkeys(input_distribution(task, spec, kind) for kind in plain_kinds(task)))
 
-    Not whole numbers: they are there to be exact, and beside others they are only large. Not constant
-    rows: a kernel that looks for them would be timed on its shortcut.
+
+def plain_kinds(task: Task) -> tuple[Distribution, ...]:
+    """The distributions of a task without a structure that a kernel could look for and take a shortcut on.
+
+    Whole numbers fit into narrow types, and constant rows need no arithmetic: a kernel must be right on them,
+    and no time of it is taken there.
     """
-    left_out = ("integers", "constant_rows")
-    kinds = [kind for kind in task.distributions if kind not in left_out] or task.distributions
-    return tuple(dict.fromkeys(input_distribution(task, spec, kind) for kind in kinds))
+    return tuple(kind for kind in task.distributions if kind not in _STRUCTURED) or task.distributions
 
 
 def _for_parameters(distribution: Distribution) -> Distribution:

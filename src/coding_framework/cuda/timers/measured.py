@@ -33,7 +33,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     VerifyRequest,
 )
 from coding_framework.cuda.executors.gpu.statistics import clocks_agree, middle_interval
-from coding_framework.cuda.inputs import input_distribution, mixed_kinds
+from coding_framework.cuda.inputs import input_distribution, mixed_kinds, plain_kinds
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.cuda.timers.modelled import baseline_subject
@@ -258,11 +258,15 @@ def input_set(task: Task, number: int) -> InputSet:
 
 
 def turn(task: Task, number: int) -> Distribution:
-    """The distribution of one timed call: each of the task's, and all of them mixed.
+    """The distribution of one call: each of the task's plain ones, and all of these mixed.
 
-    The calls in which the reference runs meet each as often as the others do.
+    The calls in which the reference runs meet each as often as the others do. The rest, which have a
+    structure to look for, are for the warm-ups, which are verified and not timed.
     """
-    kinds: tuple[Distribution, ...] = (*task.distributions, "mixed")
+    kinds: tuple[Distribution, ...] = (*plain_kinds(task), "mixed")
+    structured = [kind for kind in task.distributions if kind not in kinds]
+    if number < WARM_UPS and structured:
+        return structured[number % len(structured)]
     return kinds[sum(divmod(number, REFERENCE_EVERY)) % len(kinds)]
 
 

@@ -26,11 +26,12 @@ from coding_framework.cuda.executors.gpu.messages import (
     Program,
 )
 from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval, middle_interval
+from coding_framework.cuda.inputs import plain_kinds
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers import measured
 from coding_framework.cuda.timers.measured import WARM_UPS, measured_floor_us, turn, typical_us
-from coding_framework.data.tasks import get_task
-from coding_framework.records import Verdict
+from coding_framework.data.tasks import all_tasks, get_task
+from coding_framework.records import Task, Verdict
 
 H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 150 * 10**9)
 
@@ -104,17 +105,22 @@ def test_few_samples_have_a_middle_too(count: int) -> None:
     assert middle_interval([10.0, 30.0, 20.0][:count], ["a"] * count)[0] == [10.0, 20.0, 20.0][count - 1]
 
 
-@pytest.mark.parametrize("name", ["vector_add", "softmax", "prefix_sum_int32"])
+@pytest.mark.parametrize("name", ["vector_add", "softmax", "transpose", "prefix_sum_int32"])
 def test_the_reference_meets_every_kind_of_input_as_often_as_the_candidate(name: str) -> None:
     task = get_task(name)
-    kinds = {*task.distributions, "mixed"}
-    rounds = len(kinds)
-    every_call = Counter(turn(task, number) for number in range(REFERENCE_EVERY * rounds))
-    with_reference = Counter(
-        turn(task, number) for number in range(0, REFERENCE_EVERY * rounds, REFERENCE_EVERY)
-    )
-    assert every_call == dict.fromkeys(kinds, REFERENCE_EVERY)
+    kinds = {*plain_kinds(task), "mixed"}
+    calls = range(WARM_UPS, WARM_UPS + REFERENCE_EVERY * len(kinds))
+    assert Counter(turn(task, number) for number in calls) == dict.fromkeys(kinds, REFERENCE_EVERY)
+    with_reference = Counter(turn(task, number) for number in calls[::REFERENCE_EVERY])
     assert with_reference == dict.fromkeys(kinds, 1)
+
+
+@pytest.mark.parametrize("task", all_tasks(), ids=lambda task: task.name)
+def test_a_structure_to_look_for_is_verified_and_not_timed(task: Task) -> None:
+    warm_ups = {turn(task, number) for number in range(WARM_UPS)}
+    timed = {turn(task, number) for number in range(WARM_UPS, WARM_UPS + 50)}
+    assert not timed & {"integers", "constant_rows"}
+    assert warm_ups | timed == {*task.distributions, "mixed"}
 
 
 def test_times_belong_to_the_kinds_of_their_calls() -> None:
