@@ -8,7 +8,7 @@ element of every call; only then are the times looked at. See docs/judge.md for 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import sleep
 
 import numpy as np
@@ -57,13 +57,12 @@ PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
-MAX_SLOTS = 7
-"""Places that buffers take in turn, as far as there is memory: a time depends on where they lie, by some
-percent for kernels that stride through them or wait for a few bytes. A prime, so that every distribution of
-inputs meets every place."""
+NUMS_OF_SLOTS = (7, 5, 4, 2, 1)
+"""How many places buffers take in turn, the first for which there is memory: a time depends on where they
+lie, by some percent for kernels that stride through them or wait for a few bytes. No multiples of
+`REFERENCE_EVERY`, so that the reference meets every place too."""
 _MAX_ARENA_SHARE = 0.05
-"""Share of the card's memory for the outputs of one measurement, and as much for the rest; many lanes share
-a card."""
+"""Share of the card's memory for the outputs of one measurement; many lanes share a card."""
 
 
 class MeasuredTimer:
@@ -127,8 +126,8 @@ class MeasuredTimer:
         outputs = tuple(array_of(spec, shape) for spec in task.outputs)
         candidate = program_of(subject, shape)
         reference = program_of(self._baselines[task.baseline], shape)
-        scratch = (*candidate.scratch, *reference.scratch)
-        count = WARM_UPS + max(10, min(self._config.timed_launches, self._room_for(outputs)))
+        count = self._num_sets(num_bytes(outputs))
+        slot_bytes = num_bytes((*inputs, *outputs, *candidate.scratch, *reference.scratch))
         return MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
@@ -137,13 +136,13 @@ class MeasuredTimer:
             inputs=inputs,
             outputs=outputs,
             sets=tuple(input_set(task, number) for number in range(count)),
-            num_slots=max(1, min(MAX_SLOTS, self._room_for((*inputs, *outputs, *scratch)))),
+            num_slots=num_slots(self._executor.facts.arena_bytes, count * num_bytes(outputs), slot_bytes),
         )
 
-    def _room_for(self, arrays: tuple[Array, ...]) -> int:
-        """How many of these fit in memory together."""
-        num_bytes = sum(array.num_bytes for array in arrays)
-        return int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(num_bytes, 1))
+    def _num_sets(self, output_bytes: int) -> int:
+        """All timed calls, as far as their outputs fit in memory together."""
+        room = int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(output_bytes, 1))
+        return WARM_UPS + max(10, min(self._config.timed_launches, room))
 
     def _verification(self, task: Task, request: MeasureRequest, outcome: MeasureOutcome) -> VerifyRequest:
         return VerifyRequest(
@@ -202,6 +201,17 @@ class MeasuredTimer:
             other_references_us={_TORCH_NAMES[kind]: us for kind, us in others.items()},
             operations_share=operations / median_us / facts.operations_per_us(task.inputs[0].dtype),
         )
+
+
+def num_bytes(arrays: Iterable[Array]) -> int:
+    return sum(array.num_bytes for array in arrays)
+
+
+def num_slots(arena_bytes: int, output_bytes: int, slot_bytes: int) -> int:
+    """How many fit beside the outputs of all calls: into the ordinary arena, or else into a quarter more."""
+    free_bytes = arena_bytes - output_bytes
+    room = (free_bytes if free_bytes >= slot_bytes else output_bytes // 4) // max(slot_bytes, 1)
+    return next(slots for slots in NUMS_OF_SLOTS if slots <= max(room, 1))
 
 
 def typical_us(task: Task, times_us: Sequence[float], *, every: int = 1) -> tuple[float, tuple[float, float]]:

@@ -9,7 +9,7 @@ from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor
 from coding_framework.cuda.executors.gpu.messages import MeasureRequest
 from coding_framework.cuda.timers.measured import (
-    MAX_SLOTS,
+    NUMS_OF_SLOTS,
     WARM_UPS,
     array_of,
     input_set,
@@ -44,7 +44,7 @@ class Stopwatch:
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=tuple(array_of(spec, shape) for spec in task.outputs),
             sets=tuple(input_set(task, n) for n in range(WARM_UPS + self._config.timed_launches)),
-            num_slots=MAX_SLOTS,
+            num_slots=NUMS_OF_SLOTS[0],
         )
         self._executor.prepare()
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)

@@ -29,8 +29,16 @@ from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_
 from coding_framework.cuda.inputs import plain_kinds
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers import measured
-from coding_framework.cuda.timers.measured import WARM_UPS, measured_floor_us, turn, typical_us
+from coding_framework.cuda.timers.measured import (
+    WARM_UPS,
+    array_of,
+    measured_floor_us,
+    num_bytes,
+    turn,
+    typical_us,
+)
 from coding_framework.data.tasks import all_tasks, get_task
+from coding_framework.evaluation.bench.kernels import BENCH_TASKS
 from coding_framework.records import Task, Verdict
 
 H200 = DeviceFacts("NVIDIA H200", "", 132, 1_980_000, 3_201_000, 6016, 62_914_560, 150 * 10**9)
@@ -132,25 +140,62 @@ def test_times_belong_to_the_kinds_of_their_calls() -> None:
     assert typical_us(task, calls[::REFERENCE_EVERY], every=REFERENCE_EVERY)[0] == expected
 
 
-def test_every_place_is_taken_by_both_sides() -> None:
-    program = Program("", b"", (), ())
+@pytest.mark.parametrize("num_slots", measured.NUMS_OF_SLOTS)
+def test_every_place_is_taken_by_both_sides(num_slots: int) -> None:
+    program = Program("", b"", (), (Array("s", "int32", 1),))
     request = MeasureRequest(
         device_index=0,
         harness_cubin=b"",
         candidate=program,
         reference=program,
         inputs=(Array("x", "float32", 10),),
-        outputs=(),
+        outputs=(Array("y", "float32", 5),),
         sets=(),
-        num_slots=measured.MAX_SLOTS,
+        num_slots=num_slots,
     )
     numbers = range(WARM_UPS, WARM_UPS + 50)
     places = Counter(request.slot(number) for number in numbers)
-    assert len(places) == measured.MAX_SLOTS
+    assert len(places) == num_slots
     assert max(places.values()) - min(places.values()) <= 1
-    with_reference = {request.slot(number) for number in numbers[::REFERENCE_EVERY]}
-    assert with_reference == set(places)
-    assert arena_sizes(request)["x"] == (40, measured.MAX_SLOTS)
+    assert {request.slot(number) for number in numbers[::REFERENCE_EVERY]} == set(places)
+    sizes = arena_sizes(request)
+    for name, size in {
+        "x": 40,
+        "candidate scratch s": 4,
+        "reference scratch s": 4,
+        "reference y": 20,
+    }.items():
+        assert sizes[name] == (size, num_slots)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "slot", "expected"),
+    [
+        (100, 10, 7),
+        (900, 20, 5),
+        (900, 30, 2),
+        (999, 10, 7),
+        (10_000, 400, 5),
+        (980, 30, 7),
+        (1000, 10_000, 1),
+        (0, 0, 7),
+    ],
+)
+def test_places_are_as_many_as_fit_beside_the_outputs(outputs: int, slot: int, expected: int) -> None:
+    assert measured.num_slots(1000, outputs, slot) == expected
+
+
+def test_the_tasks_of_the_benchmarks_do_not_make_the_arena_grow() -> None:
+    """Else memory in use would depend on which process has met which task."""
+    for name in BENCH_TASKS:
+        task = get_task(name)
+        inputs, outputs = (
+            [array_of(spec, task.measured_shape) for spec in specs] for specs in (task.inputs, task.outputs)
+        )
+        all_outputs = 53 * num_bytes(outputs)
+        slots = measured.num_slots(H200.arena_bytes, all_outputs, num_bytes([*inputs, *outputs]))
+        assert all_outputs + slots * num_bytes([*inputs, *outputs]) <= H200.arena_bytes
+        assert slots >= 4
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

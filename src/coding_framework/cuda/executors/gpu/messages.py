@@ -35,6 +35,11 @@ class DeviceFacts:
         """Peak bandwidth: two transfers in a clock."""
         return 2 * self.memory_clock_khz * 1e3 * self.memory_bus_bits / 8 / 1e6
 
+    @property
+    def arena_bytes(self) -> int:
+        """What a process takes of the card's memory for timed calls, unless one task needs more."""
+        return self.memory_bytes // 128
+
     def least_us(self, *, moved_bytes: float, written_bytes: float) -> float:
         """For the bytes to come through DRAM; what was written may be in L2 still when the clock stops."""
         return (moved_bytes - min(written_bytes, self.l2_bytes)) / self.dram_bytes_per_us

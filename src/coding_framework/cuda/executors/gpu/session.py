@@ -74,7 +74,7 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
         device=device,
         facts=facts,
         stream=stream,
-        arena=Arena(start_bytes=facts.memory_bytes // 128),
+        arena=Arena(start_bytes=facts.arena_bytes),
         small_arena=Arena(start_bytes=2**24),
         staging=PinnedMemory(STAGING_BYTES),
         harness=Harness(harness_cubin, stream, device),
