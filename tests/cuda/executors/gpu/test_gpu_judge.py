@@ -127,3 +127,15 @@ def test_a_neighbours_endless_loop_is_not_a_candidates_own() -> None:
         assert evaluation.verdict is Verdict.TIMEOUT, evaluation.message
     for evaluation in evaluations[3:]:
         assert evaluation.verdict is Verdict.PASSED, evaluation.message
+
+
+def test_a_kernel_whose_stack_needs_room_is_timed(judge: Judge) -> None:
+    """Making room makes the driver wait for an idle device, so nothing may be held back then."""
+    body = (
+        "float kept[1024]; int at = (i * 7919) & 1023; if (i < n) {"
+        "kept[at] = a[i]; kept[(at + 1) & 1023] = b[i]; y[i] = kept[at] + kept[(at + 1) & 1023]; }"
+    )
+    result = vector_add(judge, body)
+    assert result.verdict is Verdict.PASSED, result.message
+    assert result.compilation is not None
+    assert "__local_depot" in (result.compilation.ptx or "")

@@ -6,8 +6,8 @@ candidate on the same inputs, and other inputs are drawn before the candidate's 
 is never in memory while it would help. All outputs stay in the arena for the verifier. Every buffer lies
 in another place from call to call, because where memory happens to be is worth some percent of a time.
 
-A call is short of nothing: launches wait in the stream behind the flush, so no launch overhead is
-timed, for either side.
+A call is short of nothing: the stream waits at a gate until a whole round of calls is on it, so neither
+launch overhead nor a host that is busy elsewhere is in any time, for either side.
 """
 
 from __future__ import annotations
@@ -65,6 +65,16 @@ class _Bench:
     wall_us: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class _Round:
+    """A few calls that are under way."""
+
+    start: float
+    """By the host's clock."""
+    end: Any
+    """The event after the last of them."""
+
+
 def prepare(request: MeasureRequest) -> MeasureOutcome | None:
     """Load and lay out everything; the kernel's fault is a value, None is none."""
     _PREPARED.clear()
@@ -105,15 +115,53 @@ def _guarded(step: Callable[[], None]) -> MeasureOutcome | None:
 
 
 def _run_sets(bench: _Bench) -> None:
-    """Rounds of a few calls: the host puts the next call on the stream while the device is busy."""
+    """Rounds of a few calls; a round is put on the stream while the one before it runs."""
     numbers = range(len(bench.request.sets))
-    for first in numbers[::REFERENCE_EVERY]:
-        start = time.perf_counter()
-        for number in numbers[first : first + REFERENCE_EVERY]:
-            _iteration(bench, number, bench.request.sets[number])
-        call(driver.cuStreamSynchronize(bench.here.stream))
-        bench.wall_us.append((time.perf_counter() - start) * 1e6)
+    running: _Round | None = None
+    try:
+        for first in numbers[::REFERENCE_EVERY]:
+            running = _begin(bench, numbers[first : first + REFERENCE_EVERY], running)
+        _await(bench, running)
+    finally:
+        bench.here.gate.open()  # nothing waits for ever behind a launch that failed
+    call(driver.cuStreamSynchronize(bench.here.stream))
     bench.transfer_us = _transfer_us(bench)
+
+
+def _begin(bench: _Bench, numbers: range, before: _Round | None) -> _Round:
+    """Begin a round when the one before it has ended.
+
+    The first is not held back, because a first launch can make the driver wait for an idle device (to load
+    code, to make room for stacks); nor is a candidate that is waited for within its rounds.
+    """
+    is_held = numbers[0] > 0 and not bench.asks_for_residency
+    if is_held:
+        bench.here.gate.close(bench.here.stream)
+        _enqueue(bench, numbers)
+    _await(bench, before)
+    start = time.perf_counter()
+    if is_held:
+        bench.here.gate.open()
+    else:
+        _enqueue(bench, numbers)
+    return _Round(start, _end_of(bench.events[-len(numbers) :]))
+
+
+def _enqueue(bench: _Bench, numbers: range) -> None:
+    for number in numbers:
+        _iteration(bench, number, bench.request.sets[number])
+
+
+def _await(bench: _Bench, running: _Round | None) -> None:
+    """Its end, and how long it took by the host's clock."""
+    if running is not None:
+        call(driver.cuEventSynchronize(running.end))
+        bench.wall_us.append((time.perf_counter() - running.start) * 1e6)
+
+
+def _end_of(events: list[list[Any]]) -> Any:
+    """The last event of a round, whose first call has the reference."""
+    return events[-1][3] if len(events) > 1 else events[0][5]
 
 
 def _prepare(here: Session, request: MeasureRequest) -> _Bench:
@@ -252,7 +300,7 @@ def _elapsed(bench: _Bench, first: int, last: int, *, every: int = 1) -> tuple[f
 def _spans(bench: _Bench) -> tuple[float, ...]:
     """Each round by the device's clock, from its first step to its last."""
     rounds = [bench.events[at : at + REFERENCE_EVERY] for at in range(0, len(bench.events), REFERENCE_EVERY)]
-    each = ((events[0][0], events[-1][3] if len(events) > 1 else events[0][5]) for events in rounds)
+    each = ((events[0][0], _end_of(events)) for events in rounds)
     return tuple(1e3 * call(driver.cuEventElapsedTime(first, last)) for first, last in each)
 
 

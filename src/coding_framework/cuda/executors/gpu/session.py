@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from cuda.bindings import driver
 
 from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
@@ -23,6 +24,7 @@ EVENTS = 6
 STAGING_BYTES = 2**24
 """Page-locked memory of a process, to begin with."""
 _STATIC_SHARED_BYTES = 48 * 1024
+_GATE_BYTES = 64
 _KINDS = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": (FaultKind.OUT_OF_BOUNDS, "an address outside every buffer was accessed"),
     "CUDA_ERROR_MISALIGNED_ADDRESS": (FaultKind.MISALIGNED, "an access is not aligned to its size"),
@@ -34,6 +36,25 @@ _KINDS = {
     "CUDA_ERROR_LAUNCH_TIMEOUT": (FaultKind.TIMEOUT, "the kernel ran too long"),
     "CUDA_ERROR_OUT_OF_MEMORY": (FaultKind.INVALID_LAUNCH, "the launch needs more memory than the GPU has"),
 }
+
+
+class Gate:
+    """Holds a stream back until everything that shall run together has been put on it."""
+
+    def __init__(self) -> None:
+        self._memory = PinnedMemory(_GATE_BYTES)
+        self._opened: npt.NDArray[np.uint32] = self._memory.reserve(_GATE_BYTES).view(np.uint32)
+        self._opened[0] = self._number = 0
+
+    def close(self, stream: Any) -> None:
+        """Whatever is put on the stream from now on waits for `open`."""
+        self._number += 1
+        at_least = driver.CUstreamWaitValue_flags.CU_STREAM_WAIT_VALUE_GEQ
+        call(driver.cuStreamWaitValue32(stream, self._opened.ctypes.data, self._number, at_least.value))
+
+    def open(self) -> None:
+        """Let go all that waits."""
+        self._opened[0] = self._number
 
 
 @dataclass
@@ -49,6 +70,7 @@ class Session:
     """Of the checks; nobody else sees it."""
     staging: PinnedMemory
     """What goes to the device and comes from it, without anyone waiting."""
+    gate: Gate
     harness: Harness
     flush_address: int
     flush_bytes: int
@@ -77,6 +99,7 @@ def session(device_index: int, harness_cubin: bytes) -> Session:
         arena=Arena(start_bytes=facts.arena_bytes),
         small_arena=Arena(start_bytes=2**24),
         staging=PinnedMemory(STAGING_BYTES),
+        gate=Gate(),
         harness=Harness(harness_cubin, stream, device),
         flush_address=int(call(driver.cuMemAlloc(flush_bytes))),
         flush_bytes=flush_bytes,
