@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick-test test docker-test coverage check system-test clean
+.PHONY: help setup quick-test test docker-test gpu-test coverage check system-test clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ docker-test: $(STAMP) ## Start a private Docker engine (root, Debian), run the s
 	@trap 'scripts/docker_for_tests.sh stop' EXIT; scripts/docker_for_tests.sh start; \
 		eval "$$(scripts/docker_for_tests.sh env)"; \
 		CODING_FRAMEWORK_REQUIRE_DOCKER=1 $(BIN)/python -m pytest tests/cuda/sandbox
+
+gpu-test: $(STAMP) ## On a GPU: cheats, honest candidates, throughput, leaks, two runs compared (half an hour)
+	@PYTHON="$(abspath $(BIN))/python" scripts/check_on_gpu.sh runs/gpu-test
 
 coverage: ## Coverage of the last test run; fails where the judge is covered by less than 90 %
 	@rm -f .coverage.*
