@@ -7,6 +7,7 @@ process is then replaced.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -49,7 +50,11 @@ def call(result: tuple[Any, ...]) -> Any:
 
 @cache
 def open_device(index: int) -> Any:
-    """Make the context of this process; persisting L2 is switched off for everything in it."""
+    """Make the context of this process; persisting L2 is switched off for everything in it.
+
+    A launch that blocks until it has ended could never be held back (`session.Gate`).
+    """
+    os.environ.pop("CUDA_LAUNCH_BLOCKING", None)
     call(driver.cuInit(0))
     device = call(driver.cuDeviceGet(index))
     call(driver.cuCtxSetCurrent(call(driver.cuDevicePrimaryCtxRetain(device))))
