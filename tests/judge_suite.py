@@ -18,7 +18,7 @@ from typing import Literal, Protocol
 from pydantic import Field, model_validator
 
 from cheats.generated_cheats import GENERATED
-from coding_framework.data.tasks import all_tasks, get_task, variants
+from coding_framework.data.tasks import all_tasks, get_task, kernels, variants
 from coding_framework.records import Candidate, Evaluation, Gate, ModuleTask, Record, Task, Tolerance, Verdict
 
 TESTS = Path(__file__).parent
@@ -232,9 +232,11 @@ def honest_twin(cheat: Cheat) -> Candidate:
 def catalogue_corpus() -> tuple[HonestKernel, ...]:
     """Every baseline and variant of the catalogue."""
     return tuple(
-        HonestKernel(name=f"{task.name}.{name}", task=task.name, candidate=Candidate(source=source))
+        HonestKernel(
+            name=f"{task.name}.{kernel.name}", task=task.name, candidate=Candidate(source=kernel.source)
+        )
         for task in all_tasks()
-        for name, source in (("naive", task.baseline), *((v.name, v.source) for v in variants(task.name)))
+        for kernel in kernels(task.name)
     )
 
 

@@ -9,13 +9,13 @@ import pytest
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.pool import JudgePool
-from coding_framework.data.tasks import all_tasks, get_task, variants
+from coding_framework.data.tasks import all_tasks, get_task, kernels, variants
 from coding_framework.records import Candidate, Evaluation, Task, Verdict
 
 KERNELS = [
-    pytest.param(task, source, id=f"{task.name}-{name}")
+    pytest.param(task, kernel.source, id=f"{task.name}-{kernel.name}")
     for task in all_tasks()
-    for name, source in (("naive", task.baseline), *((v.name, v.source) for v in variants(task.name)))
+    for kernel in kernels(task.name)
 ]
 
 

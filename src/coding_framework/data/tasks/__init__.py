@@ -21,13 +21,13 @@ from coding_framework.data.tasks.families import HELD_OUT_FAMILIES
 from coding_framework.errors import UnknownTaskError
 from coding_framework.records import Record, Task
 
-__all__ = ["HELD_OUT_FAMILIES", "Variant", "all_tasks", "get_task", "variants"]
+__all__ = ["HELD_OUT_FAMILIES", "Variant", "all_tasks", "get_task", "kernels", "variants"]
 
 _TIERS = ("tier0", "tier1", "tier2", "tier3")
 
 
 class Variant(Record):
-    """A faster way to write a task's kernel."""
+    """A way to write a task's kernel."""
 
     name: str
     """What it does, in a word or two, e.g. `warp_shuffle`."""
@@ -68,6 +68,11 @@ def variants(task_name: str) -> tuple[Variant, ...]:
     assert package is not None
     names = variant_names(package, task_name)
     return tuple(Variant(name=name, source=kernel_source(package, task_name, name)) for name in names)
+
+
+def kernels(task_name: str) -> tuple[Variant, ...]:
+    """Every kernel of a task: the naive baseline, called `naive`, and the variants."""
+    return (Variant(name="naive", source=get_task(task_name).baseline), *variants(task_name))
 
 
 def _entry(name: str) -> tuple[Task, ModuleType]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import count, cycle
 
-from coding_framework.data.tasks import get_task, variants
+from coding_framework.data.tasks import get_task, kernels
 from coding_framework.records import Candidate, Task
 
 _OPENING = re.compile(r"(__global__[^{;]*\)\s*\{)")
@@ -39,7 +39,7 @@ def honest_kernels(
 ) -> Iterator[tuple[Task, Candidate]]:
     """Without end: every kernel of the tasks in turn, each time with another number."""
     chosen = tasks or [get_task(name) for name in BENCH_TASKS]
-    originals = [(task, source) for task in chosen for source in _sources(task)]
+    originals = [(task, kernel.source) for task in chosen for kernel in kernels(task.name)]
     for number, (task, source) in zip(count(start), cycle(originals)):
         yield task, Candidate(source=numbered(source, number))
 
@@ -64,7 +64,3 @@ def _hostile_source(task: Task, body: str) -> str:
         f"  {body}\n"
         "}\n"
     )
-
-
-def _sources(task: Task) -> list[str]:
-    return [task.baseline, *(variant.source for variant in variants(task.name))]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.pool import JudgePool
-from coding_framework.data.tasks import all_tasks, variants
+from coding_framework.data.tasks import all_tasks, kernels
 from coding_framework.errors import NotAvailableError
 from coding_framework.evaluation.bench.drive import drive
 from coding_framework.evaluation.bench.records import RepeatedKernel, RepeatResult
@@ -44,29 +44,29 @@ def repeat(config: JudgeConfig, *, on_done: Callable[[], None] = lambda: None) -
             "and the same in every run"
         )
     started = time.perf_counter()
-    kernels = _kernels()
-    first, second = (_judge_all(config, kernels, on_done) for _ in range(RUNS))
+    asked = _kernels()
+    first, second = (_judge_all(config, asked, on_done) for _ in range(RUNS))
     return RepeatResult(
-        kernels=tuple(_compared(kernel.name, first[kernel.name], second[kernel.name]) for kernel in kernels),
+        kernels=tuple(_compared(kernel.name, first[kernel.name], second[kernel.name]) for kernel in asked),
         duration_s=time.perf_counter() - started,
     )
 
 
 def _kernels() -> list[_Kernel]:
     return [
-        _Kernel(f"{task.name}.{name}", task, Candidate(source=source))
+        _Kernel(f"{task.name}.{kernel.name}", task, Candidate(source=kernel.source))
         for task in all_tasks()
-        for name, source in (("naive", task.baseline), *((v.name, v.source) for v in variants(task.name)))
+        for kernel in kernels(task.name)
     ]
 
 
 def _judge_all(
-    config: JudgeConfig, kernels: list[_Kernel], on_done: Callable[[], None]
+    config: JudgeConfig, asked: list[_Kernel], on_done: Callable[[], None]
 ) -> dict[str, Evaluation]:
     with JudgePool(config) as pool:
         done = drive(
             lambda kernel: pool.judge(kernel.task, kernel.candidate),
-            kernels,
+            asked,
             width=config.workers,
             seconds=float("inf"),
             on_done=on_done,
