@@ -6,13 +6,13 @@
 #   repeat    two runs of every kernel of the catalogue tell the same time
 #   bench     compiles and judgements a second, ratio to torch's load_inline
 #   soak      a thousand judgements, one in ten of them hostile; nothing may leak
-#   kernels   every cheat and every honest candidate of the contract `kernel`, and the honest rest
+#   kernels   every cheat of the contract `kernel`, and every honest candidate
 #   host      every cheat with host code
 #   tests     the tests that are marked `gpu`, but for those that `kernels` and `host` stand for
 #   lint      adversaries against every task
 #
-# All parts if none is named. What a part prints is in FOLDER/PART.txt, its rows in FOLDER/PART.json; the exit
-# code is 1 when any part failed. PYTHON and WORKERS (all cores by default) may be set.
+# All parts if none is named. What a part prints is in FOLDER/PART.txt, the rows of `kernels` and `host` in
+# FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by default) may be set.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -56,6 +56,7 @@ run_part() {
 
 failed=()
 for part in "$@"; do
+  echo "== $part (follow it: tail -f $folder/$part.txt)"
   started=$SECONDS
   run_part "$part" >"$folder/$part.txt" 2>&1
   code=$?

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
@@ -122,22 +123,18 @@ class MeasuredTimer:
         task, shape = subject.task, subject.task.measured_shape
         if task.baseline not in self._baselines:
             self._baselines[task.baseline] = baseline_subject(task, self._compiler)
-        inputs = tuple(array_of(spec, shape) for spec in task.inputs)
         outputs = tuple(array_of(spec, shape) for spec in task.outputs)
-        candidate = program_of(subject, shape)
-        reference = program_of(self._baselines[task.baseline], shape)
         count = self._num_sets(num_bytes(outputs))
-        slot_bytes = num_bytes((*inputs, *outputs, *candidate.scratch, *reference.scratch))
-        return MeasureRequest(
+        request = MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
-            candidate=candidate,
-            reference=reference,
-            inputs=inputs,
+            candidate=program_of(subject, shape),
+            reference=program_of(self._baselines[task.baseline], shape),
+            inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=outputs,
             sets=tuple(input_set(task, number) for number in range(count)),
-            num_slots=num_slots(self._executor.facts.arena_bytes, count * num_bytes(outputs), slot_bytes),
         )
+        return with_slots(request, self._executor.facts.arena_bytes)
 
     def _num_sets(self, output_bytes: int) -> int:
         """All timed calls, as far as their outputs fit in memory together."""
@@ -205,6 +202,14 @@ class MeasuredTimer:
 
 def num_bytes(arrays: Iterable[Array]) -> int:
     return sum(array.num_bytes for array in arrays)
+
+
+def with_slots(request: MeasureRequest, arena_bytes: int) -> MeasureRequest:
+    """The request with as many places for its buffers as there is memory for."""
+    scratch = (*request.candidate.scratch, *request.reference.scratch)
+    slot_bytes = num_bytes((*request.inputs, *request.outputs, *scratch))
+    output_bytes = len(request.sets) * num_bytes(request.outputs)
+    return replace(request, num_slots=num_slots(arena_bytes, output_bytes, slot_bytes))
 
 
 def num_slots(arena_bytes: int, output_bytes: int, slot_bytes: int) -> int:

@@ -9,12 +9,12 @@ from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor
 from coding_framework.cuda.executors.gpu.messages import MeasureRequest
 from coding_framework.cuda.timers.measured import (
-    NUMS_OF_SLOTS,
     WARM_UPS,
     array_of,
     input_set,
     program_of,
     typical_us,
+    with_slots,
 )
 from coding_framework.errors import UserError
 
@@ -44,9 +44,9 @@ class Stopwatch:
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=tuple(array_of(spec, shape) for spec in task.outputs),
             sets=tuple(input_set(task, n) for n in range(WARM_UPS + self._config.timed_launches)),
-            num_slots=NUMS_OF_SLOTS[0],
         )
         self._executor.prepare()
+        request = with_slots(request, self._executor.facts.arena_bytes)
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
             raise UserError(f"the kernel failed on {shape}: {outcome.fault.message}")

@@ -15,7 +15,7 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
-from coding_framework.cuda.executors.gpu.layout import arena_sizes
+from coding_framework.cuda.executors.gpu.layout import arena_bytes, arena_sizes
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import (
     REFERENCE_EVERY,
@@ -32,10 +32,11 @@ from coding_framework.cuda.timers import measured
 from coding_framework.cuda.timers.measured import (
     WARM_UPS,
     array_of,
+    input_set,
     measured_floor_us,
-    num_bytes,
     turn,
     typical_us,
+    with_slots,
 )
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.evaluation.bench.kernels import BENCH_TASKS
@@ -187,15 +188,20 @@ def test_places_are_as_many_as_fit_beside_the_outputs(outputs: int, slot: int, e
 
 def test_the_tasks_of_the_benchmarks_do_not_make_the_arena_grow() -> None:
     """Else memory in use would depend on which process has met which task."""
-    for name in BENCH_TASKS:
-        task = get_task(name)
-        inputs, outputs = (
-            [array_of(spec, task.measured_shape) for spec in specs] for specs in (task.inputs, task.outputs)
+    program = Program("", b"", (), ())
+    for task in map(get_task, BENCH_TASKS):
+        request = MeasureRequest(
+            device_index=0,
+            harness_cubin=b"",
+            candidate=program,
+            reference=program,
+            inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
+            outputs=tuple(array_of(spec, task.measured_shape) for spec in task.outputs),
+            sets=tuple(input_set(task, number) for number in range(WARM_UPS + 50)),
         )
-        all_outputs = 53 * num_bytes(outputs)
-        slots = measured.num_slots(H200.arena_bytes, all_outputs, num_bytes([*inputs, *outputs]))
-        assert all_outputs + slots * num_bytes([*inputs, *outputs]) <= H200.arena_bytes
-        assert slots >= 4
+        placed = with_slots(request, H200.arena_bytes)
+        assert arena_bytes(placed) <= H200.arena_bytes
+        assert placed.num_slots >= 4
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

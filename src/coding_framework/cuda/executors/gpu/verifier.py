@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from coding_framework.cuda.executors.gpu.driver import call, open_device
+from coding_framework.cuda.executors.gpu.driver import call, device_facts, open_device
 from coding_framework.cuda.executors.gpu.harness import MAX_SHOWN, Harness
 from coding_framework.cuda.executors.gpu.ipc import set_handle_bytes
 from coding_framework.cuda.executors.gpu.messages import (
@@ -53,8 +53,13 @@ def _give_back_memory(device_index: int) -> None:
     import torch
 
     cuda: Any = torch.cuda
-    if cuda.memory_reserved(device_index) > cuda.get_device_properties(device_index).total_memory // 128:
+    if cuda.memory_reserved(device_index) > _ordinary_bytes(device_index):
         cuda.empty_cache()
+
+
+@cache
+def _ordinary_bytes(device_index: int) -> int:
+    return device_facts(open_device(device_index)).arena_bytes
 
 
 class _Bench:
