@@ -44,7 +44,7 @@ gpu_tests() { # six at a time: who times has the device alone by its lease
 run_part() {
   case $1 in
     repeat) cuda_rl bench repeat --executor gpu --workers "$workers" ;;
-    bench) cuda_rl bench judge --executor gpu --workers "$workers" --judgements 500 --seconds 12 ;;
+    bench) cuda_rl bench judge --executor gpu --workers "$workers" --judgements 1000 --seconds 12 ;;
     soak) cuda_rl bench soak --executor gpu --workers "$workers" --judgements 1000 ;;
     kernels) table kernels kernel/,. ;;
     host) table host extension/,module/ ;;

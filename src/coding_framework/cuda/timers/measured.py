@@ -20,6 +20,7 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import resolve_launches, resolve_scratch
 from coding_framework.cuda.elements import fresh_poison
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
+from coding_framework.cuda.executors.gpu.layout import arena_bytes
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import (
     REFERENCE_EVERY,
@@ -58,7 +59,7 @@ PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
-NUMS_OF_SLOTS = (7, 5, 4, 2, 1)
+NUMS_OF_SLOTS = (13, 7, 5, 4, 2)
 """How many places buffers take in turn, the first for which there is memory: a time depends on where they
 lie, by some percent for kernels that stride through them or wait for a few bytes. No multiples of
 `REFERENCE_EVERY`, so that the reference meets every place too."""
@@ -204,19 +205,15 @@ def num_bytes(arrays: Iterable[Array]) -> int:
     return sum(array.num_bytes for array in arrays)
 
 
-def with_slots(request: MeasureRequest, arena_bytes: int) -> MeasureRequest:
-    """The request with as many places for its buffers as there is memory for."""
-    scratch = (*request.candidate.scratch, *request.reference.scratch)
-    slot_bytes = num_bytes((*request.inputs, *request.outputs, *scratch))
-    output_bytes = len(request.sets) * num_bytes(request.outputs)
-    return replace(request, num_slots=num_slots(arena_bytes, output_bytes, slot_bytes))
+def with_slots(request: MeasureRequest, ordinary_bytes: int) -> MeasureRequest:
+    """The request with as many places for its buffers as fit into an arena of the ordinary size.
 
-
-def num_slots(arena_bytes: int, output_bytes: int, slot_bytes: int) -> int:
-    """How many fit beside the outputs of all calls: into the ordinary arena, or else into a quarter more."""
-    free_bytes = arena_bytes - output_bytes
-    room = (free_bytes if free_bytes >= slot_bytes else output_bytes // 4) // max(slot_bytes, 1)
-    return next(slots for slots in NUMS_OF_SLOTS if slots <= max(room, 1))
+    What needs a larger one takes a quarter more than it must.
+    """
+    least = arena_bytes(request)
+    room = ordinary_bytes if least <= ordinary_bytes else least + least // 4
+    tries = (replace(request, num_slots=slots) for slots in NUMS_OF_SLOTS)
+    return next((each for each in tries if arena_bytes(each) <= room), request)
 
 
 def typical_us(task: Task, times_us: Sequence[float], *, every: int = 1) -> tuple[float, tuple[float, float]]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,13 @@ from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
-from coding_framework.cuda.executors.gpu.layout import arena_bytes, arena_sizes
+from coding_framework.cuda.executors.gpu.layout import (
+    GUARD_BYTES,
+    arena_bytes,
+    arena_sizes,
+    lay_out,
+    padded,
+)
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import (
     REFERENCE_EVERY,
@@ -169,21 +176,52 @@ def test_every_place_is_taken_by_both_sides(num_slots: int) -> None:
         assert sizes[name] == (size, num_slots)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "slot", "expected"),
-    [
-        (100, 10, 7),
-        (900, 20, 5),
-        (900, 30, 2),
-        (999, 10, 7),
-        (10_000, 400, 5),
-        (980, 30, 7),
-        (1000, 10_000, 1),
-        (0, 0, 7),
-    ],
-)
-def test_places_are_as_many_as_fit_beside_the_outputs(outputs: int, slot: int, expected: int) -> None:
-    assert measured.num_slots(1000, outputs, slot) == expected
+def request_of(inputs: int, outputs: int, *, num_sets: int = 53) -> MeasureRequest:
+    """A measurement of a program with one input and one output of so many floats."""
+    program = Program("", b"", (), ())
+    return MeasureRequest(
+        device_index=0,
+        harness_cubin=b"",
+        candidate=program,
+        reference=program,
+        inputs=(Array("x", "float32", inputs),),
+        outputs=(Array("y", "float32", outputs),),
+        sets=tuple(input_set(get_task("scale"), number) for number in range(num_sets)),
+    )
+
+
+@pytest.mark.parametrize("num_slots", measured.NUMS_OF_SLOTS)
+def test_places_are_as_many_as_fit_into_an_ordinary_arena(num_slots: int) -> None:
+    request = request_of(100_000, 10_000)
+    room = arena_bytes(replace(request, num_slots=num_slots))
+    assert with_slots(request, room).num_slots == num_slots
+    assert with_slots(request, room - 1).num_slots < num_slots
+
+
+def test_what_needs_a_larger_arena_takes_a_quarter_more_than_it_must() -> None:
+    request = request_of(10_000, 10_000)
+    least = arena_bytes(request)
+    placed = with_slots(request, least - 1)
+    assert placed.num_slots > 1
+    assert arena_bytes(placed) <= 1.25 * least
+    assert with_slots(request_of(10_000_000, 10), 1000).num_slots == 1
+
+
+@pytest.mark.parametrize("num_bytes", [2**24, 2**20, 3 * 2**20, 2**16])
+def test_places_of_a_buffer_differ_in_every_bit_of_their_addresses(num_bytes: int) -> None:
+    (place,) = lay_out({"y": (num_bytes, 53)}).places
+    offsets = [place.slot(index) for index in range(place.num_slots)]
+    varying = 0
+    for offset in offsets:
+        varying |= offset ^ offsets[0]
+    bits = range(14, (2 * num_bytes - 1).bit_length())
+    assert all(varying >> bit & 1 for bit in bits)
+
+
+def test_guards_are_where_buffers_end_and_not_between_them() -> None:
+    places = lay_out({"x": (10, 1), "y": (2**20, 3)}).places
+    assert all(place.stride >= padded(place.num_bytes) + place.guard_bytes for place in places)
+    assert [place.guard_bytes for place in places] == [GUARD_BYTES + 512 - 12, GUARD_BYTES]
 
 
 def test_the_tasks_of_the_benchmarks_do_not_make_the_arena_grow() -> None:
@@ -201,7 +239,7 @@ def test_the_tasks_of_the_benchmarks_do_not_make_the_arena_grow() -> None:
         )
         placed = with_slots(request, H200.arena_bytes)
         assert arena_bytes(placed) <= H200.arena_bytes
-        assert placed.num_slots >= 4
+        assert placed.num_slots == max(measured.NUMS_OF_SLOTS)
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

@@ -75,7 +75,7 @@ class Arena:
 
 def _paint(place: Place, stream: Any) -> None:
     start = place.address + padded(place.num_bytes)
-    width = (place.stride - padded(place.num_bytes)) // 4
+    width = place.guard_bytes // 4
     call(driver.cuMemsetD2D32Async(start, place.stride, GUARD_PATTERN, width, place.num_slots, stream))
 
 
@@ -108,8 +108,8 @@ class _Guards:
 
 
 def _guards_of(place: Place) -> _Guards:
-    used = padded(place.num_bytes)
-    return _Guards(place.name, place.address + used, place.stride - used, place.num_slots, place.stride)
+    start = place.address + padded(place.num_bytes)
+    return _Guards(place.name, start, place.guard_bytes, place.num_slots, place.stride)
 
 
 def download(address: int, array: np.ndarray[Any, Any], stream: Any) -> None:

@@ -30,6 +30,7 @@ KERNELS = {
     "cf_checksum": ("QQQQ", 8),
     "cf_compare": ("QQQiiddQQQ", 6),
     "cf_dirty_shared": ("IIQ", 2),
+    "cf_nothing": ("i", 1),
 }
 """Parameters of harness.cu, as `struct` writes them, and blocks an SM."""
 
@@ -144,3 +145,7 @@ class Harness:
             block=1024,
             shared_bytes=self._shared_bytes,
         )
+
+    def nothing(self) -> None:
+        """A launch without any effect."""
+        self._kernels["cf_nothing"].launch(self._stream, 0, block=1)

@@ -16,6 +16,9 @@ from coding_framework.cuda.executors.gpu.messages import MeasureRequest
 GUARD_BYTES = 1024
 GUARD_PATTERN = 0x7FA5C3E1
 _ALIGNMENT = 512
+_GAP_SHARE = 0.118
+"""Between the slots of a buffer, of its size: not a simple fraction, so that many slots begin at as many
+different parts of a buffer's size."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Place:
-    """`num_slots` equal buffers at `address`, `stride` bytes apart, each with a guard behind it."""
+    """`num_slots` equal buffers, the first at `address`, each with a guard behind it.
+
+    From one to the next it is `stride` bytes, with memory between them that nobody uses.
+    """
 
     name: str
     offset: int
@@ -44,12 +50,25 @@ class Place:
     def slot(self, index: int) -> int:
         return self.address + index * self.stride
 
+    @property
+    def guard_bytes(self) -> int:
+        """Of one guard, which begins where the last word of its buffer ends."""
+        return aligned(self.num_bytes) + GUARD_BYTES - padded(self.num_bytes)
+
 
 def lay_out(sizes: dict[str, tuple[int, int]]) -> Layout:
-    """Name → (bytes, slots), one after the other with guards between."""
+    """Name → (bytes, slots), one after the other with guards between.
+
+    The slots of a buffer are a fraction of its size further apart than they need to be. At a distance of
+    16 MiB all of them would use the channels of the memory alike, and how well a kernel's pattern suits these
+    (4 % of a naive transpose's time) would depend on where the whole begins, which is another place in every
+    process.
+    """
     places, at = [], GUARD_BYTES
     for name, (num_bytes, num_slots) in sizes.items():
-        stride = -(-num_bytes // _ALIGNMENT) * _ALIGNMENT + GUARD_BYTES
+        stride = aligned(num_bytes) + GUARD_BYTES
+        if num_slots > 1:
+            stride += aligned(int(_GAP_SHARE * num_bytes))
         places.append(Place(name, at, 0, num_bytes, num_slots, stride))
         at += num_slots * stride
     return Layout(tuple(places), at)
@@ -82,11 +101,15 @@ def touched_in(image: npt.NDArray[np.uint8], places: Sequence[Place]) -> str | N
     if (words[: GUARD_BYTES // 4] != GUARD_PATTERN).any():
         return places[0].name
     for place in places:
-        guard = words[(place.offset + padded(place.num_bytes)) // 4 : (place.offset + place.stride) // 4]
-        if (guard != GUARD_PATTERN).any():
+        start = (place.offset + padded(place.num_bytes)) // 4
+        if (words[start : start + place.guard_bytes // 4] != GUARD_PATTERN).any():
             return place.name
     return None
 
 
 def padded(num_bytes: int) -> int:
     return -(-num_bytes // 4) * 4
+
+
+def aligned(num_bytes: int) -> int:
+    return -(-num_bytes // _ALIGNMENT) * _ALIGNMENT

@@ -12,6 +12,7 @@ launch overhead nor a host that is busy elsewhere is in any time, for either sid
 
 from __future__ import annotations
 
+import random
 import re
 import time
 from collections.abc import Callable
@@ -43,6 +44,8 @@ from coding_framework.cuda.executors.gpu.session import (
     session,
 )
 
+_MAX_SHIFT = 3
+"""Most launches of nothing before a timed call."""
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
 
 
@@ -256,6 +259,13 @@ def _poison(bench: _Bench, number: int, poison: int) -> None:
 
 
 def _flush(here: Session) -> None:
+    """Make L2 cold for what comes next, and let that come at any place in the card's queue.
+
+    How soon a kernel begins after the event before it, up to 1 us, depends on how many commands were on the
+    stream before: it would be the same in all rounds of one measurement, and another in the next.
+    """
+    for _ in range(random.randrange(_MAX_SHIFT + 1)):
+        here.harness.nothing()
     memset(here.flush_address, 0, here.flush_bytes, here.stream)
 
 

@@ -38,7 +38,7 @@ class DeviceFacts:
     @property
     def arena_bytes(self) -> int:
         """What a process takes of the card's memory for timed calls, unless one task needs more."""
-        return self.memory_bytes // 128
+        return self.memory_bytes // 64
 
     def least_us(self, *, moved_bytes: float, written_bytes: float) -> float:
         """For the bytes to come through DRAM; what was written may be in L2 still when the clock stops."""

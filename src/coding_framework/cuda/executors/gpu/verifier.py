@@ -59,7 +59,7 @@ def _give_back_memory(device_index: int) -> None:
 
 @cache
 def _ordinary_bytes(device_index: int) -> int:
-    return device_facts(open_device(device_index)).arena_bytes
+    return device_facts(open_device(device_index)).memory_bytes // 128
 
 
 class _Bench:
