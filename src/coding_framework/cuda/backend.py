@@ -30,6 +30,8 @@ class Backend:
     runner: CheckRunner
     timer: Timer
     close: Callable[[], None]
+    release: Callable[[], None]
+    """Give back the memory of a GPU that is kept for the next kernel."""
 
 
 def choose_executor(config: JudgeConfig) -> str:
@@ -54,11 +56,14 @@ def open_backend(config: JudgeConfig, compiler: CUDACompiler, device: DeviceMode
         return _gpu_backend(config, compiler)
     executor = EmulatorExecutor(memory_limit_bytes=config.run_memory_bytes)
     runner = CheckRunner(config, executor, run_timeout_s=config.run_timeout_s)
-    return Backend(executor, runner, ModelledTimer(config, runner, compiler, device), executor.close)
+    return Backend(
+        executor, runner, ModelledTimer(config, runner, compiler, device), executor.close, _nothing
+    )
 
 
 def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
     from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
+    from coding_framework.cuda.executors.gpu.lease import gpu_lease
     from coding_framework.cuda.timers.measured import MeasuredTimer
 
     _require_fitting_architecture(config, compiler)
@@ -71,8 +76,18 @@ def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
         executor.close()
         verifier.close()
 
+    def release() -> None:
+        if executor.holds_memory:
+            with gpu_lease(config.gpu_index, shared=True):
+                verifier.release()  # first: it has the executor's memory open
+                executor.release()
+
     timer = MeasuredTimer(config, executor, verifier, compiler, cubin)
-    return Backend(executor, runner, timer, close)
+    return Backend(executor, runner, timer, close, release)
+
+
+def _nothing() -> None:
+    """An emulator holds no memory of a GPU."""
 
 
 def compile_harness(compiler: CUDACompiler) -> bytes:

@@ -131,6 +131,7 @@ class Judge:
         if not isinstance(task, ModuleTask) or candidate.contract == "kernel":
             raise Rejected(Verdict.BAD_LAUNCH_PLAN, contract_words(task, candidate.contract))
         self._host = self._host or HostExecutor(self.config)
+        self._backend.release()
         outcome = self._host.judge_host(task, candidate)
         progress.checks = list(outcome.checks)
         progress.num_checks_planned = outcome.num_checks_planned

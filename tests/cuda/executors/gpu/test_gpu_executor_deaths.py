@@ -14,7 +14,7 @@ from coding_framework.cuda.executors.base import (
     ExecutionRequest,
     FaultKind,
 )
-from coding_framework.cuda.executors.gpu.executor import GpuExecutor
+from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
 from coding_framework.cuda.executors.gpu.messages import MeasureOutcome, MeasureRequest, Program, RunAnswer
 from coding_framework.cuda.worker import Worker
 from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
@@ -149,3 +149,24 @@ def test_a_fault_of_any_step_ends_the_measurement(before: list[None]) -> None:
 def test_a_measuring_process_that_does_not_start_is_ours() -> None:
     with pytest.raises(WorkerNotStarted):
         measured(WorkerNotStarted("no driver"))
+
+
+@pytest.mark.parametrize("answer", [None, WorkerDied("killed"), WorkerTimeout("slow")])
+def test_memory_that_is_given_back_is_not_counted_on(answer: Exception | None) -> None:
+    measured_once = MeasureOutcome(None, candidate_us=(1.0,), arena=b"first", arena_capacity=2**40)
+    here = executor(None, None, measured_once, answer)
+    assert not here.holds_memory
+    here.measure(MEASURE, timeout_s=1)
+    assert here.holds_memory
+    here.release()
+    assert not here.holds_memory
+    assert here.stale_arena() == b""
+
+
+@pytest.mark.parametrize("answer", [None, WorkerDied("killed")])
+def test_a_verifier_lets_go_by_itself_or_by_ending(answer: Exception | None) -> None:
+    verifier = GpuVerifier(0)
+    verifier._worker = ScriptedWorker(answer)
+    verifier.prepare()
+    verifier.release()
+    assert verifier._is_warm == (answer is None)

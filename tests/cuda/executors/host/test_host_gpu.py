@@ -10,8 +10,10 @@ from host_gpu_sources import CHEATS, HONEST
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostSettings
+from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.toolchain.detect import find_gpus
-from coding_framework.records import Verdict
+from coding_framework.data.tasks import get_task
+from coding_framework.records import Candidate, Verdict
 
 pytestmark = [
     pytest.mark.gpu,
@@ -51,3 +53,15 @@ def test_a_cheat_on_the_device_is_stopped(executor: HostExecutor, what: str) -> 
     task, candidate, verdicts = CHEATS[what]
     outcome = executor.judge_host(task, candidate)
     assert outcome.verdict in verdicts, f"{outcome.verdict}: {outcome.message}"
+
+
+def test_kernels_and_host_code_take_turns_on_one_lane() -> None:
+    """The memory of the one is given back for the other, and found again."""
+    kernel = get_task("vector_add"), Candidate(source=get_task("vector_add").baseline)
+    judge = Judge(JudgeConfig(executor="gpu", architecture="auto", run_timeout_s=5))
+    try:
+        for task, candidate in (kernel, HONEST["relu as an extension"], kernel):
+            evaluation = judge.judge(task, candidate)
+            assert evaluation.verdict is Verdict.PASSED, evaluation.message
+    finally:
+        judge.close()

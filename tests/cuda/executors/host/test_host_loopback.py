@@ -25,7 +25,13 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     unpack_reply,
 )
 from coding_framework.cuda.executors.host.verifier import service
-from coding_framework.cuda.executors.host.verifier.records import SetFill, SetReport, ShapeFacts, ShapeJob
+from coding_framework.cuda.executors.host.verifier.records import (
+    SetFill,
+    SetReport,
+    ShapeFacts,
+    ShapeJob,
+    TaskUnusable,
+)
 
 torch = pytest.importorskip("torch")
 KEY = "loopback"
@@ -141,6 +147,43 @@ def test_a_shape_that_is_forgotten_is_gone(facts: ShapeFacts) -> None:
     service.forget(KEY)
     with pytest.raises(KeyError):
         service.fill(KEY, (FIRST,))
+
+
+def test_between_two_candidates_outputs_are_not_kept(facts: ShapeFacts) -> None:
+    service.fill(KEY, (FIRST,))
+    service.collect(KEY, (0,))
+    service.rest("cpu")
+    assert not service._shapes[KEY].collected
+    service.fill(KEY, (SECOND,))
+
+
+def with_memory(monkeypatch: pytest.MonkeyPatch, *, free: int, total: int) -> None:
+    where = "coding_framework.cuda.executors.host.verifier.prepared.memory_bytes"
+    monkeypatch.setattr(where, lambda device: (free, total))
+
+
+def test_sets_are_fewer_where_little_memory_is_free(
+    facts: ShapeFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_memory(monkeypatch, free=int(10 * 2.5 * facts.layout.set_bytes), total=2**40)
+    prepared = service.prepare(job(tmp_path))
+    assert isinstance(prepared, ShapeFacts)
+    assert prepared.layout.num_sets == 2
+
+
+def test_memory_that_others_hold_is_the_machines_fault_and_a_task_too_large_is_not(
+    facts: ShapeFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_memory(monkeypatch, free=2 * facts.layout.set_bytes, total=2**40)
+    short = service.prepare(job(tmp_path))
+    assert isinstance(short, TaskUnusable)
+    assert short.for_now
+    assert "fewer workers" in short.words
+    with_memory(monkeypatch, free=4 * facts.layout.set_bytes, total=4 * facts.layout.set_bytes)
+    large = service.prepare(job(tmp_path))
+    assert isinstance(large, TaskUnusable)
+    assert not large.for_now
+    assert "too many for this device" in large.words
 
 
 def test_structured_and_plain_inputs_are_drawn_in_their_kind(tmp_path: Path) -> None:

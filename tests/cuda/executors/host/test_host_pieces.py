@@ -14,6 +14,7 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.gpu.ipc import handle_bytes, set_handle_bytes
 from coding_framework.cuda.executors.gpu.messages import DeviceFacts
 from coding_framework.cuda.executors.host.arguments import NoForward, forward_parameters, plan_arguments
+from coding_framework.cuda.executors.host.bench import BASE, REFERENCE, TaskBench
 from coding_framework.cuda.executors.host.channel import Channel, ChildEnded, ChildNonsense, ChildSilent
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
@@ -51,6 +52,13 @@ CALL = CallShape(
 
 
 # --- memory ---------------------------------------------------------------------------------------
+
+
+def test_both_sides_have_blocks_of_the_same_length_where_the_second_found_less_memory() -> None:
+    layouts = {BASE: 10, REFERENCE: 7, "hidden 0": 2}
+    shapes = {name: SimpleNamespace(layout=ArenaLayout(CALL, count, 1000)) for name, count in layouts.items()}
+    bench = SimpleNamespace(shapes=shapes)
+    assert TaskBench.calls_per_block.fget(bench) == 7  # type: ignore[attr-defined]
 
 
 def test_no_two_tensors_or_guards_overlap() -> None:

@@ -61,12 +61,17 @@ class Arena:
         found = zip(columns, words, strict=True)
         return next((guards.name for guards, read in found if (read != GUARD_PATTERN).any()), None)
 
+    def free(self) -> None:
+        """Give the memory back, until it is needed again."""
+        if self._base:
+            call(driver.cuMemFree(self._base))
+            self._base = self.capacity = 0
+            self.handle = b""
+
     def reserve(self, num_bytes: int) -> int:
         """Make room; where it begins."""
         if num_bytes > self.capacity:
-            if self._base:
-                call(driver.cuMemFree(self._base))
-                self._base = self.capacity = 0
+            self.free()
             self.capacity = max(num_bytes, self._start_bytes)
             self._base = int(call(driver.cuMemAlloc(self.capacity)))
             self.handle = handle_bytes(call(driver.cuIpcGetMemHandle(self._base)))

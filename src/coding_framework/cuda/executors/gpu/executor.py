@@ -29,7 +29,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     VerifyRequest,
 )
 from coding_framework.cuda.worker import Worker, once_more
-from coding_framework.errors import WorkerDied, WorkerNotStarted, WorkerTimeout
+from coding_framework.errors import JudgeFault, WorkerDied, WorkerNotStarted, WorkerTimeout
 
 _RUNNER = "coding_framework.cuda.executors.gpu.runner"
 _MEASUREMENT = "coding_framework.cuda.executors.gpu.measurement"
@@ -150,6 +150,20 @@ class GpuExecutor:
         stale, self._stale = self._stale, b""
         return stale
 
+    @property
+    def holds_memory(self) -> bool:
+        """Whether there is memory of timed calls."""
+        return bool(self._arena)
+
+    def release(self) -> None:
+        """Give the memory of the timed calls back; the caller holds the lease, and nobody has it open."""
+        arguments = (self._device_index, self._harness_cubin)
+        try:
+            self._worker.call(f"{_MEASUREMENT}:release", *arguments, timeout_s=_OWN_TIMEOUT_S)
+        except JudgeFault:
+            self._replace()  # a process that ends gives it back too
+        self._arena, self._arena_capacity, self._stale = b"", 0, b""
+
     def _drop_arena(self) -> None:
         if self._arena:
             self._stale, self._arena, self._arena_capacity = self._arena, b"", 0
@@ -223,6 +237,13 @@ class GpuVerifier:
     def forget(self, handle: bytes) -> None:
         """Let go of the memory behind a handle; the caller holds the lease."""
         self._worker.call(f"{_VERIFIER}:forget", handle, timeout_s=_START_TIMEOUT_S)
+
+    def release(self) -> None:
+        """Let go of all memory but its context's; the caller holds the lease."""
+        try:
+            self._worker.call(f"{_VERIFIER}:release", timeout_s=_OWN_TIMEOUT_S)
+        except JudgeFault:
+            self.close()  # a process that ends lets go too
 
     def time_torch(self, request: TorchBaselineRequest) -> tuple[float, ...]:
         """PyTorch's times for the task; the caller holds the lease."""

@@ -98,6 +98,11 @@ def collect() -> MeasureOutcome:
     return outcome
 
 
+def release(device_index: int, harness_cubin: bytes) -> None:
+    """Give the memory of the timed calls back; nobody may have it open any more."""
+    session(device_index, harness_cubin).arena.free()
+
+
 _PREPARED: list[_Bench] = []
 """At most one measurement is under way in a process."""
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
-from coding_framework.cuda.executors.gpu.driver import call, device_facts, open_device
+from coding_framework.cuda.executors.gpu.driver import call, open_device
 from coding_framework.cuda.executors.gpu.harness import MAX_SHOWN, Harness
 from coding_framework.cuda.executors.gpu.ipc import set_handle_bytes
 from coding_framework.cuda.executors.gpu.messages import (
@@ -25,6 +25,8 @@ from coding_framework.cuda.executors.gpu.messages import (
     WrongValue,
 )
 
+_KEPT_SHARE = 1 / 128
+"""Of the card's memory, which torch's allocator may keep for the next candidate."""
 _OPEN: dict[bytes, int] = {}
 """Arenas of other processes by handle."""
 
@@ -53,13 +55,9 @@ def _give_back_memory(device_index: int) -> None:
     import torch
 
     cuda: Any = torch.cuda
-    if cuda.memory_reserved(device_index) > _ordinary_bytes(device_index):
+    total = cuda.get_device_properties(device_index).total_memory
+    if cuda.memory_reserved(device_index) > _KEPT_SHARE * total:
         cuda.empty_cache()
-
-
-@cache
-def _ordinary_bytes(device_index: int) -> int:
-    return device_facts(open_device(device_index)).memory_bytes // 128
 
 
 class _Bench:
@@ -195,3 +193,13 @@ def forget(handle: bytes) -> None:
     """Close an arena whose owner is about to free it, or is gone."""
     if handle in _OPEN:
         call(driver.cuIpcCloseMemHandle(_OPEN.pop(handle)))
+
+
+def release() -> None:
+    """Close every arena, and keep nothing of the card's memory that is not in use."""
+    import torch
+
+    for handle in tuple(_OPEN):
+        forget(handle)
+    cuda: Any = torch.cuda
+    cuda.empty_cache()

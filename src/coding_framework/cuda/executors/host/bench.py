@@ -67,13 +67,13 @@ class TaskBench:
         self.task = task
         self.config, self.settings, self._sandbox, self._verifier = config, settings, sandbox, verifier
         self._folder = tempfile.TemporaryDirectory(prefix="exchange-", dir=_shared_memory_folder())
-        self.calls_per_block = -(-config.timed_launches // settings.blocks)
         self._random = random.Random(config.secret) if config.secret else random.SystemRandom()
         self.shapes: dict[str, ShapeFacts] = {}
         self._references: dict[str, ChildSession] = {}
         try:
-            self._prepare(BASE, {}, self.calls_per_block)
-            self._prepare(REFERENCE, {}, self.calls_per_block)
+            wanted = -(-config.timed_launches // settings.blocks)
+            self._prepare(BASE, {}, wanted)
+            self._prepare(REFERENCE, {}, wanted)
             for index, overrides in enumerate(task.hidden_constants):
                 self._prepare(f"hidden {index}", overrides, 2)
         except BaseException:
@@ -83,6 +83,11 @@ class TaskBench:
     @property
     def base(self) -> ShapeFacts:
         return self.shapes[BASE]
+
+    @property
+    def calls_per_block(self) -> int:
+        """Of a timed block: the same for both sides, however little memory the second found."""
+        return min(self.shapes[name].layout.num_sets for name in (BASE, REFERENCE))
 
     @property
     def hidden(self) -> tuple[tuple[str, dict[str, int]], ...]:
@@ -143,7 +148,7 @@ class TaskBench:
     def reference_block(self, variant: str = "eager") -> Block:
         """One timed block of the reference."""
         session = self._references.get(variant) or self._start_reference(variant)
-        fills = self.fills(REFERENCE, self.base.layout.num_sets, "normal")
+        fills = self.fills(REFERENCE, self.calls_per_block, "normal")
         try:
             examined = self.run(session, REFERENCE, fills, self.config.run_timeout_s)
         except (ChildFault, CandidateProblem) as error:
@@ -155,6 +160,11 @@ class TaskBench:
                 f"the reference of {self.task.name} misses its own budget {worst:.1f} times over"
             )
         return examined.block
+
+    def rest(self) -> None:
+        """Between two candidates: memory that the verifier took to look at one is for others to use."""
+        with suppress(JudgeFault), self.lease(shared=True):
+            self._verifier.call(_VERIFIER + "rest", self.settings.device, timeout_s=_VERIFY_TIMEOUT_S)
 
     def close(self) -> None:
         for session in self._references.values():
@@ -205,7 +215,7 @@ class TaskBench:
         with self.lease(shared=True):
             facts = self._verifier.call(_VERIFIER + "prepare", job, timeout_s=_PREPARE_TIMEOUT_S)
         if isinstance(facts, TaskUnusable):
-            raise UserError(facts.words)
+            raise (JudgeFault if facts.for_now else UserError)(facts.words)
         self.shapes[name] = facts
 
     def _ask(self, function: str, name: str, *arguments: object) -> tuple[SetReport, ...]:

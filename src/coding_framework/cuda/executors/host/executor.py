@@ -89,6 +89,7 @@ class HostExecutor:
             raise
         finally:
             trial.close()
+        bench.rest()
         return HostOutcome(
             verdict=verdict,
             message=message,

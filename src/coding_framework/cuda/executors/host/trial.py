@@ -106,7 +106,7 @@ class Trial:
             self._session.close()
 
     def _block(self) -> Block:
-        fills = self._bench.fills(BASE, self._bench.base.layout.num_sets, "normal")
+        fills = self._bench.fills(BASE, self._bench.calls_per_block, "normal")
         examined = self._run(BASE, fills)
         self._judge(examined, fills, {}, hidden=False)
         more = examined.claim.threads - self._first_threads

@@ -7,7 +7,7 @@ from coding_framework.errors import NotAvailableError
 
 CPU_FLUSH_BYTES = 64 * 1024
 """On a CPU the flush only shows that the protocol works."""
-_CPU_FREE_BYTES = 2**30
+_CPU_BYTES = 3 * 2**30
 
 
 def full_precision() -> None:
@@ -31,7 +31,7 @@ def use_device(device: str, index: int) -> None:
 
 
 def release_memory(device: str) -> None:
-    """Give what torch's allocator keeps back to the device."""
+    """Give what torch's allocator keeps back to the device; the caller holds the lease."""
     import torch
 
     if device != "cpu":
@@ -50,10 +50,14 @@ def card_of(device: str) -> DeviceFacts | None:
     return device_facts(call(driver.cuDeviceGet(torch.cuda.current_device())))
 
 
-def free_bytes(device: str) -> int:
+def memory_bytes(device: str) -> tuple[int, int]:
+    """What is free now, and what there is in all."""
     import torch
 
-    return _CPU_FREE_BYTES if device == "cpu" else int(torch.cuda.mem_get_info()[0])
+    if device == "cpu":
+        return _CPU_BYTES, _CPU_BYTES
+    free, total = torch.cuda.mem_get_info()
+    return int(free), int(total)
 
 
 def flush_bytes_for(card: DeviceFacts | None) -> int:

@@ -15,13 +15,14 @@ from coding_framework.cuda.executors.host.exchange.layout import ArenaLayout, Se
 from coding_framework.cuda.executors.host.verifier.device_facts import (
     card_of,
     flush_bytes_for,
-    free_bytes,
     full_precision,
+    memory_bytes,
+    release_memory,
     use_device,
 )
 from coding_framework.cuda.executors.host.verifier.records import SetFill, ShapeFacts, ShapeJob
 from coding_framework.cuda.executors.host.verifier.reference import Reference
-from coding_framework.errors import UserError
+from coding_framework.errors import JudgeFault, UserError
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,9 @@ GUARD_BYTE = 0xA5
 _POISON = {1: 0xA5, 2: 0x7FC0, 4: 0x7FC0DEAD, 8: 0x7FF8DEAD_DEADDEAD}
 """Quiet NaNs in every float format of that width, and unlikely integers."""
 _MEMORY_SHARE = 0.3
-"""Of the free memory, for all sets of a shape: the oracle's float64 copies need room as well."""
+"""Of a device, for all sets of a shape at the most: the oracle's float64 copies need room as well."""
+_FREE_SHARE = 0.1
+"""Of what is free: others judge on the same device, and need to find something too."""
 _LEAST_SETS = 2
 
 
@@ -109,6 +112,8 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
     if not reference.is_repeatable(probe):
         raise UserError(f"task {job.task} gives different results for the same inputs: it cannot be judged")
     card = card_of(job.device)
+    distributions = reference.usable_distributions(probe)
+    release_memory(job.device)
     layout = _layout(job, reference, card)
     arena = create_arena(job.device, Path(job.arena_path), layout.total_bytes)
     facts = ShapeFacts(
@@ -117,7 +122,7 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
         init_inputs=pickle.dumps(reference.init_inputs),
         init_values=_plain_init_values(reference),
         init_seed=reference.init_seed,
-        distributions=reference.usable_distributions(probe),
+        distributions=distributions,
         card=card,
     )
     return PreparedShape(reference, arena, facts, job.relative, job.absolute)
@@ -126,9 +131,15 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
 def _layout(job: ShapeJob, reference: Reference, card: DeviceFacts | None) -> ArenaLayout:
     flush = flush_bytes_for(card) if job.flush_bytes is None else job.flush_bytes
     one = ArenaLayout(reference.call, 1, flush)
-    fitting = int(_MEMORY_SHARE * free_bytes(job.device)) // one.set_bytes
-    if fitting < _LEAST_SETS:
+    free, total = memory_bytes(job.device)
+    if _LEAST_SETS * one.set_bytes > _MEMORY_SHARE * total:
         raise UserError(f"task {job.task}: one call takes {one.set_bytes:,} bytes, too many for this device")
+    fitting = int(_FREE_SHARE * free) // one.set_bytes
+    if fitting < _LEAST_SETS:
+        raise JudgeFault(
+            f"task {job.task}: one call takes {one.set_bytes:,} bytes, and of this device's memory "
+            f"only {free:,} bytes are free: judge with fewer workers"
+        )
     return ArenaLayout(reference.call, min(job.num_sets, fitting), flush)
 
 

@@ -56,6 +56,8 @@ class TaskUnusable:
     """Why a task cannot be judged."""
 
     words: str
+    for_now: bool = False
+    """Whether that is the machine's fault, and may be over soon."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from coding_framework.cuda.executors.host.verifier.records import (
     ShapeJob,
     TaskUnusable,
 )
-from coding_framework.errors import UserError
+from coding_framework.errors import JudgeFault, UserError
 
 if TYPE_CHECKING:
     import torch
@@ -42,6 +42,8 @@ def prepare(job: ShapeJob) -> ShapeFacts | TaskUnusable:
         shape = _shapes[job.key] = prepare_shape(job)
     except UserError as error:
         return TaskUnusable(str(error))
+    except JudgeFault as error:
+        return TaskUnusable(str(error), for_now=True)
     return shape.facts
 
 
@@ -52,6 +54,13 @@ def forget(key: str) -> None:
         shape.collected.clear()
         shape.arena.close()
         release_memory(shape.reference.device)
+
+
+def rest(device: str) -> None:
+    """Between two candidates: what looking at one took is for others to use."""
+    for shape in _shapes.values():
+        shape.collected.clear()
+    release_memory(device)
 
 
 def fill(key: str, fills: tuple[SetFill, ...]) -> None:
