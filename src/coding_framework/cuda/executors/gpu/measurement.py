@@ -266,8 +266,8 @@ def _poison(bench: _Bench, number: int, poison: int) -> None:
 def _flush(here: Session) -> None:
     """Make L2 cold for what comes next, and let that come at any place in the card's queue.
 
-    One launch more or less before a timed call changes its time by up to 1 us, whatever is launched: that would
-    be the same in all rounds of one measurement, and another in the next.
+    One launch more or less before a timed call changes its time by up to 1 us, whatever is launched: that
+    would be the same in all rounds of one measurement, and another in the next.
     """
     for _ in range(random.randrange(_MAX_SHIFT + 1)):
         here.harness.nothing()
