@@ -11,10 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cuda.bindings.driver import CUresult
 
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.gpu.arena import Arena
+from coding_framework.cuda.executors.gpu.driver import CudaError
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
 from coding_framework.cuda.executors.gpu.layout import (
     GUARD_BYTES,
@@ -46,6 +49,7 @@ from coding_framework.cuda.timers.measured import (
     with_slots,
 )
 from coding_framework.data.tasks import all_tasks, get_task
+from coding_framework.errors import JudgeFault
 from coding_framework.evaluation.bench.kernels import BENCH_TASKS
 from coding_framework.records import Task, Verdict
 
@@ -148,19 +152,30 @@ def test_times_belong_to_the_kinds_of_their_calls() -> None:
     assert typical_us(task, calls[::REFERENCE_EVERY], every=REFERENCE_EVERY)[0] == expected
 
 
-@pytest.mark.parametrize("num_slots", measured.NUMS_OF_SLOTS)
-def test_every_place_is_taken_by_both_sides(num_slots: int) -> None:
-    program = Program("", b"", (), (Array("s", "int32", 1),))
-    request = MeasureRequest(
+def request_of(
+    inputs: tuple[Array, ...], outputs: tuple[Array, ...], scratch: tuple[Array, ...] = ()
+) -> MeasureRequest:
+    """An ordinary measurement of a program with these arrays."""
+    program = Program("", b"", (), scratch)
+    return MeasureRequest(
         device_index=0,
         harness_cubin=b"",
         candidate=program,
         reference=program,
-        inputs=(Array("x", "float32", 10),),
-        outputs=(Array("y", "float32", 5),),
-        sets=(),
-        num_slots=num_slots,
+        inputs=inputs,
+        outputs=outputs,
+        sets=tuple(input_set(get_task("scale"), number) for number in range(WARM_UPS + 50)),
     )
+
+
+def floats(name: str, count: int) -> tuple[Array, ...]:
+    return (Array(name, "float32", count),)
+
+
+@pytest.mark.parametrize("num_slots", measured.NUMS_OF_SLOTS)
+def test_every_place_is_taken_by_both_sides(num_slots: int) -> None:
+    request = request_of(floats("x", 10), floats("y", 5), (Array("s", "int32", 1),))
+    request = replace(request, num_slots=num_slots)
     numbers = range(WARM_UPS, WARM_UPS + 50)
     places = Counter(request.slot(number) for number in numbers)
     assert len(places) == num_slots
@@ -176,35 +191,21 @@ def test_every_place_is_taken_by_both_sides(num_slots: int) -> None:
         assert sizes[name] == (size, num_slots)
 
 
-def request_of(inputs: int, outputs: int, *, num_sets: int = 53) -> MeasureRequest:
-    """A measurement of a program with one input and one output of so many floats."""
-    program = Program("", b"", (), ())
-    return MeasureRequest(
-        device_index=0,
-        harness_cubin=b"",
-        candidate=program,
-        reference=program,
-        inputs=(Array("x", "float32", inputs),),
-        outputs=(Array("y", "float32", outputs),),
-        sets=tuple(input_set(get_task("scale"), number) for number in range(num_sets)),
-    )
-
-
 @pytest.mark.parametrize("num_slots", measured.NUMS_OF_SLOTS)
 def test_places_are_as_many_as_fit_into_an_ordinary_arena(num_slots: int) -> None:
-    request = request_of(100_000, 10_000)
+    request = request_of(floats("x", 100_000), floats("y", 10_000))
     room = arena_bytes(replace(request, num_slots=num_slots))
     assert with_slots(request, room).num_slots == num_slots
     assert with_slots(request, room - 1).num_slots < num_slots
 
 
 def test_what_needs_a_larger_arena_takes_a_quarter_more_than_it_must() -> None:
-    request = request_of(10_000, 10_000)
+    request = request_of(floats("x", 10_000), floats("y", 10_000))
     least = arena_bytes(request)
     placed = with_slots(request, least - 1)
     assert placed.num_slots > 1
     assert arena_bytes(placed) <= 1.25 * least
-    assert with_slots(request_of(10_000_000, 10), 1000).num_slots == 1
+    assert with_slots(request_of(floats("x", 10_000_000), floats("y", 10)), 1000).num_slots == 1
 
 
 @pytest.mark.parametrize("num_bytes", [2**24, 2**20, 3 * 2**20, 2**16])
@@ -226,20 +227,60 @@ def test_guards_are_where_buffers_end_and_not_between_them() -> None:
 
 def test_the_tasks_of_the_benchmarks_do_not_make_the_arena_grow() -> None:
     """Else memory in use would depend on which process has met which task."""
-    program = Program("", b"", (), ())
     for task in map(get_task, BENCH_TASKS):
-        request = MeasureRequest(
-            device_index=0,
-            harness_cubin=b"",
-            candidate=program,
-            reference=program,
-            inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
-            outputs=tuple(array_of(spec, task.measured_shape) for spec in task.outputs),
-            sets=tuple(input_set(task, number) for number in range(WARM_UPS + 50)),
+        inputs, outputs = (
+            tuple(array_of(spec, task.measured_shape) for spec in specs)
+            for specs in (task.inputs, task.outputs)
         )
+        request = request_of(inputs, outputs)
         placed = with_slots(request, H200.arena_bytes)
         assert arena_bytes(placed) <= H200.arena_bytes
         assert placed.num_slots == max(measured.NUMS_OF_SLOTS)
+
+
+class Card:
+    def __init__(self, free_bytes: int) -> None:
+        self.free_bytes, self.taken_bytes = free_bytes, 0
+
+    def cuMemAlloc(self, num_bytes: int) -> tuple[CUresult, int]:  # noqa: N802 - the driver's name
+        if num_bytes > self.free_bytes:
+            return CUresult.CUDA_ERROR_OUT_OF_MEMORY, 0
+        self.taken_bytes += num_bytes
+        return CUresult.CUDA_SUCCESS, 4096
+
+    def cuMemFree(self, address: int) -> tuple[CUresult]:  # noqa: N802
+        self.taken_bytes = 0
+        return (CUresult.CUDA_SUCCESS,)
+
+    def cuIpcGetMemHandle(self, address: int) -> tuple[CUresult, bytes]:  # noqa: N802
+        return CUresult.CUDA_SUCCESS, b"handle"
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> Card:
+    """A driver that answers as one with so many bytes free would."""
+    made = Card(free_bytes=100)
+    monkeypatch.setattr("coding_framework.cuda.executors.gpu.arena.driver", made)
+    monkeypatch.setattr("coding_framework.cuda.executors.gpu.arena.handle_bytes", bytes)
+    return made
+
+
+def test_after_too_large_a_wish_the_next_one_gets_memory_and_not_address_zero(card: Card) -> None:
+    arena = Arena(start_bytes=10, fair_bytes=50)
+    assert arena.reserve(5) == 4096
+    with pytest.raises(CudaError, match="OUT_OF_MEMORY"):
+        arena.reserve(1000)
+    assert (arena.capacity, arena.handle, card.taken_bytes) == (0, b"", 0)
+    assert arena.reserve(5) == 4096
+    assert (arena.capacity, arena.handle, card.taken_bytes) == (10, b"handle", 10)
+
+
+def test_a_card_that_others_have_filled_is_no_fault_of_the_kernel(card: Card) -> None:
+    card.free_bytes = 20
+    with pytest.raises(JudgeFault, match="fewer workers"):
+        Arena(start_bytes=10, fair_bytes=50).reserve(50)
+    with pytest.raises(CudaError):
+        Arena(start_bytes=10, fair_bytes=50).reserve(51)
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

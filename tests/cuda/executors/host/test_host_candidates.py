@@ -9,12 +9,13 @@ import pytest
 from host_support import HONEST, TASK, module
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings
 from coding_framework.cuda.executors.host.verifier.drawing import DISTRIBUTIONS
 from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.cuda.toolchain.detect import find_gpus
-from coding_framework.errors import JudgeFault, NotAvailableError, UserError
+from coding_framework.errors import JudgeFault, NotAvailableError, UserError, WorkerDied
 from coding_framework.records import Candidate, ModuleTask, Verdict
 
 CONFIG = JudgeConfig(timed_launches=10, run_timeout_s=4)
@@ -42,6 +43,22 @@ def test_an_honest_module_passes_every_check_and_is_timed(executor: HostExecutor
     assert outcome.timing.median_us < 30_000
     with pytest.raises(JudgeFault, match="cannot be scored"):
         outcome.timing.as_kernel_timing()
+
+
+def test_a_verifier_that_is_lost_after_the_verdict_costs_the_bench_alone(
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rest = TaskBench.rest
+
+    def lost(bench: TaskBench) -> None:
+        bench._verifier.close()
+        monkeypatch.setattr(TaskBench, "rest", rest)
+        raise WorkerDied("verifier")
+
+    monkeypatch.setattr(TaskBench, "rest", lost)
+    for _ in range(2):
+        outcome = judged(executor, HONEST)
+        assert outcome.verdict is Verdict.PASSED, outcome.message
 
 
 WRONG = {

@@ -186,6 +186,14 @@ def test_memory_that_others_hold_is_the_machines_fault_and_a_task_too_large_is_n
     assert "too many for this device" in large.words
 
 
+def test_a_device_that_is_full_is_not_a_task_that_has_no_float64(tmp_path: Path) -> None:
+    forward = "        return torch.relu(self.linear(x))\n"
+    assert forward in TASK.source
+    full = "        if x.dtype is torch.float64:\n            raise torch.OutOfMemoryError('full')\n"
+    with pytest.raises(torch.OutOfMemoryError, match="full"):
+        service.prepare(job(tmp_path, TASK.source.replace(forward, full + forward)))
+
+
 def test_structured_and_plain_inputs_are_drawn_in_their_kind(tmp_path: Path) -> None:
     source = (
         "import torch\n"

@@ -2,7 +2,8 @@
 
 Every buffer is followed by a guard zone of a known pattern, and the first one is preceded by one. A
 write that strays a little past a buffer changes a guard; one that strays far hits another buffer,
-whose contents are checked, or unmapped memory, which faults.
+whose contents are checked, or unmapped memory, which faults, or what is left free between the places of a
+buffer, where nobody looks: in the arena of the checks there is no such gap.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from cuda.bindings import driver
 
-from coding_framework.cuda.executors.gpu.driver import call, memset
+from coding_framework.cuda.executors.gpu.driver import CudaError, call, memset
 from coding_framework.cuda.executors.gpu.ipc import handle_bytes
 from coding_framework.cuda.executors.gpu.layout import (
     GUARD_BYTES,
@@ -24,6 +25,7 @@ from coding_framework.cuda.executors.gpu.layout import (
     lay_out,
     padded,
 )
+from coding_framework.errors import JudgeFault
 
 
 class Arena:
@@ -32,8 +34,9 @@ class Arena:
     Whoever has it open must close it first: the judge asks `arena_bytes` before, and tells the verifier.
     """
 
-    def __init__(self, *, start_bytes: int) -> None:
+    def __init__(self, *, start_bytes: int, fair_bytes: int) -> None:
         self._start_bytes = start_bytes
+        self._fair_bytes = fair_bytes
         self._base = 0
         self.capacity = 0
         self.handle = b""
@@ -72,16 +75,28 @@ class Arena:
         """Make room; where it begins."""
         if num_bytes > self.capacity:
             self.free()
-            self.capacity = max(num_bytes, self._start_bytes)
-            self._base = int(call(driver.cuMemAlloc(self.capacity)))
+            capacity = max(num_bytes, self._start_bytes)
+            self._base = self._allocated(capacity)
+            self.capacity = capacity
             self.handle = handle_bytes(call(driver.cuIpcGetMemHandle(self._base)))
         return self._base
 
+    def _allocated(self, num_bytes: int) -> int:
+        """Where the memory is; a candidate is to blame for too little of it only if it asks for a lot."""
+        try:
+            return int(call(driver.cuMemAlloc(num_bytes)))
+        except CudaError as error:
+            if error.name == "CUDA_ERROR_OUT_OF_MEMORY" and num_bytes <= self._fair_bytes:
+                raise JudgeFault(
+                    f"{num_bytes:,} bytes of the GPU's memory are not free: judge with fewer workers"
+                ) from error
+            raise
+
 
 def _paint(place: Place, stream: Any) -> None:
-    start = place.address + padded(place.num_bytes)
-    width = place.guard_bytes // 4
-    call(driver.cuMemsetD2D32Async(start, place.stride, GUARD_PATTERN, width, place.num_slots, stream))
+    guards = _guards_of(place)
+    words = guards.width // 4
+    call(driver.cuMemsetD2D32Async(guards.address, guards.pitch, GUARD_PATTERN, words, guards.height, stream))
 
 
 @dataclass(frozen=True)

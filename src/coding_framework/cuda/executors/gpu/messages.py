@@ -40,6 +40,11 @@ class DeviceFacts:
         """What a process takes of the card's memory for timed calls, unless one task needs more."""
         return self.memory_bytes // 64
 
+    @property
+    def fair_bytes(self) -> int:
+        """What any one process may ask for: where that much is not free, others have taken too much."""
+        return self.memory_bytes // 8
+
     def least_us(self, *, moved_bytes: float, written_bytes: float) -> float:
         """For the bytes to come through DRAM; what was written may be in L2 still when the clock stops."""
         return (moved_bytes - min(written_bytes, self.l2_bytes)) / self.dram_bytes_per_us

@@ -163,7 +163,7 @@ class TaskBench:
 
     def rest(self) -> None:
         """Between two candidates: memory that the verifier took to look at one is for others to use."""
-        with suppress(JudgeFault), self.lease(shared=True):
+        with self.lease(shared=True):
             self._verifier.call(_VERIFIER + "rest", self.settings.device, timeout_s=_VERIFY_TIMEOUT_S)
 
     def close(self) -> None:

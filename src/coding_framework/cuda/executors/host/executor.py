@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
+import structlog
+
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.coverage import check_own_kernels, require_kernels
@@ -37,6 +39,7 @@ from coding_framework.cuda.worker import Worker
 from coding_framework.errors import JudgeFault, NotAvailableError
 from coding_framework.records import MAX_SOURCE_BYTES, Candidate, ModuleTask, Verdict
 
+_log = structlog.get_logger(__name__)
 MAX_HEARINGS = 3
 """How often a candidate whose clocks disagree is heard, each time in a fresh process: what a busy machine
 adds changes from one to the next, what is hidden from the clock does not."""
@@ -89,7 +92,7 @@ class HostExecutor:
             raise
         finally:
             trial.close()
-        bench.rest()
+        self._rest(bench)
         return HostOutcome(
             verdict=verdict,
             message=message,
@@ -164,6 +167,14 @@ class HostExecutor:
         if self._bench is None:
             self._bench = TaskBench(task, self.config, self.settings, self._sandbox, self._verifier)
         return self._bench
+
+    def _rest(self, bench: TaskBench) -> None:
+        """A verifier that fails here costs the bench, and not the verdict that there is."""
+        try:
+            bench.rest()
+        except JudgeFault as fault:
+            _log.warning("bench_dropped", task=bench.task.name, reason=str(fault))
+            self._drop_bench()
 
     def _drop_bench(self) -> None:
         bench, self._bench = self._bench, None

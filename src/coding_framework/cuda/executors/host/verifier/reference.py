@@ -77,6 +77,8 @@ class Reference:
         torch.set_default_dtype(torch.float64)
         try:
             wide = self._run(self._wide, drawn, torch.float64)
+        except torch.OutOfMemoryError:
+            raise  # the device's fault and not the task's
         except Exception as error:
             raise UserError(
                 f"task {self.name} does not run in float64, which its check needs: {error}"
