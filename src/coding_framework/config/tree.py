@@ -41,7 +41,7 @@ class JudgeConfig(Record):
     gpu_index: int = Field(default=0, ge=0)
     """Which device of the driver."""
     gpu_run_timeout_s: float = Field(default=3, gt=0)
-    """Limit of one run on a GPU, where honest ones take microseconds."""
+    """Limit of all checks together, and of all timed calls, on a GPU, where honest ones take microseconds."""
     timed_launches: int = Field(default=50, ge=10, le=1000)
     """Cold-L2 launches behind a measured median."""
     torch_baselines: tuple[Literal["eager", "compile"], ...] = ()
@@ -67,7 +67,7 @@ class JudgeConfig(Record):
     run_memory_bytes: int = Field(default=6 * 2**30, gt=0)
     """Memory limit of an executor process."""
     total_timeout_s: float = Field(default=30, gt=0)
-    """Limit of all runs of one candidate together."""
+    """Limit of all runs of one candidate together; kernels on a GPU have `gpu_run_timeout_s` alone."""
     workers: int = Field(default=2, ge=1)
     """Candidates judged at the same time."""
     pool: Literal["local", "ray"] = "local"

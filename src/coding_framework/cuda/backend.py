@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -32,6 +33,9 @@ class Backend:
     close: Callable[[], None]
     release: Callable[[], None]
     """Give back the memory of a GPU that is kept for the next kernel."""
+    total_timeout_s: float
+    """Limit of all runs of one candidate by the clock on the wall. A device that others use as well has none:
+    its executor limits the runs themselves, and waiting for one's turn is nobody's fault."""
 
 
 def choose_executor(config: JudgeConfig) -> str:
@@ -56,9 +60,8 @@ def open_backend(config: JudgeConfig, compiler: CUDACompiler, device: DeviceMode
         return _gpu_backend(config, compiler)
     executor = EmulatorExecutor(memory_limit_bytes=config.run_memory_bytes)
     runner = CheckRunner(config, executor, run_timeout_s=config.run_timeout_s)
-    return Backend(
-        executor, runner, ModelledTimer(config, runner, compiler, device), executor.close, _nothing
-    )
+    timer = ModelledTimer(config, runner, compiler, device)
+    return Backend(executor, runner, timer, executor.close, _nothing, config.total_timeout_s)
 
 
 def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
@@ -83,7 +86,7 @@ def _gpu_backend(config: JudgeConfig, compiler: CUDACompiler) -> Backend:
                 executor.release()
 
     timer = MeasuredTimer(config, executor, verifier, compiler, cubin)
-    return Backend(executor, runner, timer, close, release)
+    return Backend(executor, runner, timer, close, release, total_timeout_s=math.inf)
 
 
 def _nothing() -> None:

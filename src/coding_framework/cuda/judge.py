@@ -119,7 +119,7 @@ class Judge:
             if not progress.compilation.success:
                 _reject_uncompiled(progress.compilation)
         subject = Subject(task, plan, progress.compilation)
-        progress.deadline = time.monotonic() + self.config.total_timeout_s
+        progress.deadline = time.monotonic() + self._backend.total_timeout_s
         with progress.gate(Gate.CHECK):
             self._backend.runner.check_all(subject, progress)
         with progress.gate(Gate.TIME):

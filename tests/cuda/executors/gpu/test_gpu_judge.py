@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from threading import Event, Thread
 
 import pytest
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.benchmarker import CUDABenchmarker
 from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.data.tasks import get_task
 from coding_framework.evaluation.bench.kernels import honest_kernels
-from coding_framework.records import Candidate, Evaluation, Verdict
+from coding_framework.records import Candidate, Evaluation, Gate, Verdict
 
 pytestmark = pytest.mark.gpu
 HEAD = "// launch: vector_add grid=(ceil_div(n, 256)) block=(256)\n"
@@ -47,6 +49,29 @@ def test_an_honest_kernel_passes_with_a_measured_time(judge: Judge) -> None:
     assert timing.floor_us < timing.median_us
     assert timing.transfer_us is not None
     assert timing.transfer_us > timing.median_us
+
+
+def test_waiting_for_the_device_is_not_the_candidates_time() -> None:
+    held, judged = Event(), Event()
+
+    def hold() -> None:
+        with gpu_lease(0):
+            held.set()
+            judged.wait(3)
+
+    judge = Judge(JudgeConfig(executor="gpu", architecture="auto", total_timeout_s=1))
+    other = Thread(target=hold)
+    try:
+        assert vector_add(judge, "if (i < n) y[i] = a[i] + b[i];").verdict is Verdict.PASSED
+        other.start()
+        held.wait()
+        result = vector_add(judge, "if (i < n) y[i] = b[i] + a[i];")
+    finally:
+        judged.set()
+        other.join()
+        judge.close()
+    assert result.gate_seconds[Gate.CHECK] > 1
+    assert result.verdict is Verdict.PASSED, result.message
 
 
 @pytest.mark.parametrize(

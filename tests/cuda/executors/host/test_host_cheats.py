@@ -20,7 +20,9 @@ from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.records import Candidate, Verdict
 
 CONFIG = JudgeConfig(timed_launches=10, run_timeout_s=3, run_memory_bytes=3 * 2**30)
-SETTINGS = HostSettings(device="cpu", blocks=3, clock_slack_us=30_000, require_own_kernels=False)
+SETTINGS = HostSettings(
+    device="cpu", blocks=3, clock_slack_us=30_000, require_own_kernels=False, patience_s=3
+)
 
 FIND_HARNESS = """
 import gc, os, sys, time, threading, ctypes, stat, struct, json
@@ -248,6 +250,25 @@ def test_a_cheat_is_stopped_for_its_reason(executor: HostExecutor, what: str) ->
 def test_what_is_said_about_a_hidden_shape_holds_no_numbers(executor: HostExecutor) -> None:
     outcome = executor.judge_host(TASK, CHEATS["knows the visible shape by heart"][0])
     assert not any(character.isdigit() for character in outcome.message)
+
+
+def test_the_last_hearing_goes_on_until_the_machine_is_at_rest() -> None:
+    """What a busy machine takes is in no claim; it comes to rest after more calls than a hearing has."""
+    candidate = module(
+        """
+        self.calls += 1
+        if self.calls < 60:
+            time.sleep(0.05)
+            lost[0] += 0.05
+        return self.right(x)
+        """,
+        top=FIND_HARNESS + "lost, now = [0.0], time.perf_counter",
+        init="self.calls = 0\nfor clock in find('CpuClock'): clock._now = lambda: now() - lost[0]",
+    )
+    settings = SETTINGS.model_copy(update={"patience_s": 8})
+    with HostExecutor(CONFIG, ProcessSandbox(), settings) as executor:
+        outcome = executor.judge_host(TASK, candidate)
+    assert outcome.verdict is Verdict.PASSED, outcome.message
 
 
 @pytest.mark.parametrize(

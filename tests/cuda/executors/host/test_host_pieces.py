@@ -139,9 +139,10 @@ def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:
 
 def test_a_reference_that_was_slowed_down_is_measured_alone() -> None:
     alone = Block(1400, (80.0,) * 10)
-    assert undisturbed(blocks(80, 80), alone) == blocks(80, 80)
-    assert undisturbed(blocks(200, 200), alone)[0] is alone
-    assert undisturbed(blocks(80, 80, overhead_us=300), alone)[0] is alone
+    assert undisturbed(blocks(80, 80), [alone]) == blocks(80, 80)
+    assert undisturbed(blocks(200, 200), [alone])[0] is alone
+    assert undisturbed(blocks(80, 80, overhead_us=300), [*blocks(80, 80, overhead_us=200), alone])[0] is alone
+    assert undisturbed(blocks(200, 200), []) == blocks(200, 200)
 
 
 def bench(card: DeviceFacts | None) -> SimpleNamespace:

@@ -13,8 +13,9 @@ each is on contents of its own. The larger of claim and estimate counts, once th
 the overhead itself varies. A claim is refused when even in the best block the calls as claimed leave far
 more of the wall time unexplained than the reference's do (sums of the same calls are held against each
 other, so a call that was slow on a busy machine is in both), or when most calls are claimed to take a
-fraction of what all of them took. Whoever is refused is heard again; in the last hearing a difference of
-a few percent of the overhead is no lie any more, and the wall estimate counts.
+fraction of what all of them took. Whoever is refused is heard again, the last time for as long as it takes
+the rest of the machine to come to rest, because everyone else waits for the device in the end. In this last
+hearing a difference of a few percent of the overhead is no lie any more, and the wall estimate counts.
 
 Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream, in a
 thread or put off until someone looks is not done when the clock stops (then the output is poison) or is

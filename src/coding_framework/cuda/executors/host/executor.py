@@ -25,6 +25,7 @@ import structlog
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.host.bench import TaskBench
+from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.coverage import check_own_kernels, require_kernels
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings, HostTiming
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
@@ -131,12 +132,14 @@ class HostExecutor:
     def _hear(
         self, program: Program, candidate: Candidate, bench: TaskBench, trial: Trial, stages: _Stages
     ) -> HostTiming:
-        for _ in range(MAX_HEARINGS - 1):
+        alone: list[Block] = []
+        for hearing in range(1, MAX_HEARINGS):
             try:
-                return self._pass(program, candidate, bench, trial, stages, is_last=False)
-            except ClocksDisagree:
+                return self._pass(program, candidate, bench, trial, stages, alone, is_last=False)
+            except ClocksDisagree as doubt:
+                _log.info("heard_again", task=bench.task.name, hearing=hearing, reason=str(doubt))
                 trial.start_over()
-        return self._pass(program, candidate, bench, trial, stages, is_last=True)
+        return self._pass(program, candidate, bench, trial, stages, alone, is_last=True)
 
     def _pass(
         self,
@@ -145,6 +148,7 @@ class HostExecutor:
         bench: TaskBench,
         trial: Trial,
         stages: _Stages,
+        alone: list[Block],
         *,
         is_last: bool,
     ) -> HostTiming:
@@ -154,12 +158,13 @@ class HostExecutor:
         with stages.stage("check"), bench.lease(shared=True):
             trial.check_shapes()
         with stages.stage("time"), bench.lease():
-            blocks, references = trial.time_blocks()
+            patience_s = self.settings.patience_s if is_last else 0.0
+            blocks, references = trial.time_blocks(alone, patience_s=patience_s)
         with stages.stage("coverage"):
             share = check_own_kernels(candidate, bench, trial, self._programs)
         trial.close()
         with stages.stage("time"), bench.lease():
-            return time_candidate(bench, self.settings, blocks, references, share, is_last=is_last)
+            return time_candidate(bench, self.settings, blocks, references, alone, share, is_last=is_last)
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:

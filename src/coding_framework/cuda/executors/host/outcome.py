@@ -30,6 +30,9 @@ class HostSettings(Record):
     """How far the wall clock may lie above the claimed time, for each call."""
     clock_slack_share: float = Field(default=SLACK_SHARE, ge=0)
     """The same as a share of the claimed time."""
+    patience_s: float = Field(default=15, ge=0)
+    """How long the last hearing of clocks that disagree goes on: everyone else needs the device sooner or
+    later, which is held alone, and so the machine comes to rest."""
     compiled_reference: bool = False
     """Also time `torch.compile` of the reference (seconds for each task)."""
     require_own_kernels: bool = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from coding_framework.cuda.executors.gpu.statistics import median_interval
@@ -25,6 +26,7 @@ def time_candidate(
     settings: HostSettings,
     candidate: list[Block],
     interleaved: list[Block],
+    alone: list[Block],
     own_kernel_share: float | None,
     *,
     is_last: bool,
@@ -33,13 +35,12 @@ def time_candidate(
 
     In the last hearing there is no doubt where a busy machine explains the difference: the larger counts.
     Called when the candidate's child is gone: a last block of the reference shows how fast it is with
-    nobody beside it, and replaces the interleaved ones if a candidate made those slower.
+    nobody beside it, and replaces the interleaved ones if a candidate made those slower. It is added to
+    `alone`, those after earlier hearings.
     """
-    alone = bench.reference_block()
+    alone.append(bench.reference_block())
     references = undisturbed(interleaved, alone)
-    held = hold_against_wall(
-        candidate, references, slack_us=settings.clock_slack_us, slack_share=settings.clock_slack_share
-    )
+    held = hold(settings, candidate, references)
     if not (held.agree or (is_last and held.within_noise)):
         raise ClocksDisagree(held)
     median, interval = median_interval([value for block in references for value in block.claimed_us])
@@ -61,8 +62,18 @@ def time_candidate(
     )
 
 
-def undisturbed(interleaved: list[Block], alone: Block) -> list[Block]:
-    """The interleaved blocks, unless the reference is clearly quicker when it is alone."""
+def hold(settings: HostSettings, candidate: list[Block], references: list[Block]) -> HeldTime:
+    """Both clocks, with the slack that is set."""
+    return hold_against_wall(
+        candidate, references, slack_us=settings.clock_slack_us, slack_share=settings.clock_slack_share
+    )
+
+
+def undisturbed(interleaved: list[Block], all_alone: Sequence[Block]) -> list[Block]:
+    """The interleaved blocks, unless the reference was clearly quicker when it was alone."""
+    if not all_alone:
+        return interleaved
+    alone = min(all_alone, key=lambda block: block.overhead_us)
     with_candidate, _ = median_interval([value for block in interleaved for value in block.claimed_us])
     by_itself, _ = median_interval(alone.claimed_us)
     overheads = sorted(block.overhead_us for block in interleaved)

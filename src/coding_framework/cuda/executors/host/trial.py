@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count
+from time import monotonic
 from typing import TypeVar
 
 from coding_framework.cuda.executors.host.bench import BASE, Examined, TaskBench
 from coding_framework.cuda.executors.host.channel import ChildFault
-from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
+from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.rejection import find_fault, reject_fault, reject_problem
 from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
+from coding_framework.cuda.executors.host.timing import hold, undisturbed
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
 from coding_framework.cuda.executors.host.verifier.records import SetFill, SetReport
 from coding_framework.cuda.rejection import Rejected
@@ -62,19 +65,24 @@ class Trial:
             self._configure(name, hidden=True)
             self.check(name, usable[position % len(usable)], constants=constants)
 
-    def time_blocks(self) -> tuple[list[Block], list[Block]]:
+    def time_blocks(
+        self, alone: Sequence[Block] = (), *, patience_s: float = 0.0
+    ) -> tuple[list[Block], list[Block]]:
         """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
 
-        While the two clocks disagree there are more, up to `MAX_ROUNDS` times as many: a busy machine adds to
-        some blocks, a lie to all.
+        While the two clocks disagree there are more, `MAX_ROUNDS` times as many and for `patience_s` at
+        least: a busy machine adds to some blocks, a lie to all. `alone` are blocks that the reference made
+        with nobody beside it.
         """
+        started = monotonic()
         others = [kind for kind in self._bench.base.distributions if kind != "normal"]
         blocks = self._settings.blocks
         mine: list[Block] = []
         reference: list[Block] = []
-        for number in range(MAX_ROUNDS * blocks):
+        for number in count():
             if number and number % blocks == 0:
-                if self._clocks_agree(mine, reference):
+                is_enough = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
+                if is_enough or hold(self._settings, mine, undisturbed(reference, alone)).agree:
                     break
                 self.num_planned += blocks
             mine.append(self._block())
@@ -82,10 +90,6 @@ class Trial:
             for kind in others[number::blocks] if number < blocks else ():
                 self.check(BASE, kind, constants={})
         return mine, reference
-
-    def _clocks_agree(self, mine: list[Block], reference: list[Block]) -> bool:
-        slack_us, slack_share = self._settings.clock_slack_us, self._settings.clock_slack_share
-        return hold_against_wall(mine, reference, slack_us=slack_us, slack_share=slack_share).agree
 
     def check(self, name: str, distribution: SetDistribution, *, constants: dict[str, int]) -> None:
         """Two calls on the same secret contents in different memory."""
