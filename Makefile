@@ -9,10 +9,11 @@ COVERAGE := 90
 # Tests that mind nobody beside them run three at a time, because they wait as much as they compute; the
 # others time, fill or fork-bomb the machine.
 SIDE_BY_SIDE := $(addprefix tests/,agents cheats config cuda/analysis cuda/executors cuda/extension cuda/lint \
-	cuda/profiler cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_parity compiler_prelude_values contract \
-	elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
-	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data honest monitoring orchestration records \
-	$(patsubst %,training/test_%.py,cuda_performance_reward rescoring reward_properties rl_advantage))
+	cuda/profiler cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_choice compiler_parity \
+	compiler_prelude_values contract elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
+	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data evaluation/test_held_out.py honest monitoring \
+	orchestration records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
+	reward_properties rl_advantage rl_overrides rl_step_reports sft_examples sft_training))
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
