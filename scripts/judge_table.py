@@ -84,7 +84,7 @@ def table(rows: Sequence[Row], suite: Manifest, executor: ExecutorName) -> list[
             for contract in SUFFIX
         ]
         lines.append(f"| {number} | {words} | {' | '.join(cells)} |")
-    return [*lines, "", *summary(rows, executor), "", *problems(rows)]
+    return [*lines, "", *summary(rows, executor), *problems(rows)]
 
 
 def summary(rows: Sequence[Row], executor: ExecutorName) -> list[str]:
@@ -104,8 +104,9 @@ def summary(rows: Sequence[Row], executor: ExecutorName) -> list[str]:
 
 
 def problems(rows: Sequence[Row]) -> list[str]:
-    """What is not as wanted, one line each."""
-    return [f"- `{row.name}`: {row.outcome}. {_one_line(row.message)}" for row in rows if not row.as_wanted]
+    """What is not as wanted, one line each, behind an empty one."""
+    bad = [f"- `{row.name}`: {row.outcome}. {_one_line(row.message)}" for row in rows if not row.as_wanted]
+    return ["", *bad] if bad else []
 
 
 def between_markers(document: str, lines: Iterable[str], executor: ExecutorName) -> str:

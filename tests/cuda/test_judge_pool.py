@@ -13,12 +13,14 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.lane_process import LaneFailure, ProcessLane, travels
 from coding_framework.cuda.lanes import JudgeLane, LaneAnswer, code_key
 from coding_framework.cuda.pool import MAX_ATTEMPTS, JudgePool, LocalLanes, open_pool
+from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.errors import ConfigError, JudgeFault, MissingExtraError, WorkerDied, WorkerTimeout
 from coding_framework.records import Candidate, Evaluation, ModuleTask, Task, Verdict
@@ -63,6 +65,15 @@ def scripted(*steps: Evaluation | Exception) -> JudgePool:
 def pool() -> Iterator[JudgePool]:
     with JudgePool(JudgeConfig(workers=2)) as pool:
         yield pool
+
+
+@pytest.mark.skipif(bool(find_gpus()[1]), reason="`auto` has nothing to say where there is a GPU")
+def test_what_the_lanes_log_is_heard_once() -> None:
+    kernels = [candidate("right"), Candidate(source=VECTOR_ADD.baseline), candidate("wrong")]
+    with JudgePool(JudgeConfig(executor="auto", workers=2)) as pool, capture_logs() as said:
+        pool.judge_many([(VECTOR_ADD, each) for each in kernels])
+    assert [(event["event"], event["log_level"]) for event in said] == [("no_gpu", "warning")]
+    assert "modelled" in said[0]["taken"]
 
 
 class TestRealLanes:

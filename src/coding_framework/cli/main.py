@@ -22,6 +22,7 @@ from coding_framework.cli import (
     train,
 )
 from coding_framework.errors import FrameworkError
+from coding_framework.monitoring.logs import configure_logging
 
 app = typer.Typer(
     name="cuda-rl",
@@ -56,6 +57,7 @@ def root(
     ] = False,
 ) -> None:
     """Train language models to write fast, correct CUDA kernels, with or without a GPU."""
+    configure_logging("warning", None)  # on standard error: what a command prints may be read by a program
 
 
 def main() -> None:

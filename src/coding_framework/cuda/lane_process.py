@@ -4,7 +4,8 @@ A judgement costs the judge's own process some 55 ms of CPU (drawing inputs, the
 comparing); as threads of one interpreter, many lanes would wait for each other. A lane's process
 ends with its parent, and the compiler and the executor that it started end with it.
 
-Guarantees: an error of ours arrives as what it was in the lane. A task travels by pickle, its oracle
+Guarantees: an error of ours arrives as what it was in the lane, and what is logged there is logged by the
+asker, once for the same words, because every lane finds the same. A task travels by pickle, its oracle
 by name, so an oracle must live in this package; other tasks are judged in the asking process.
 """
 
@@ -12,7 +13,12 @@ from __future__ import annotations
 
 import atexit
 import pickle
+from collections.abc import MutableMapping
 from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from structlog.testing import capture_logs
 
 from coding_framework import errors
 from coding_framework.config import JudgeConfig
@@ -23,6 +29,7 @@ from coding_framework.errors import FrameworkError, JudgeFault
 from coding_framework.records import Candidate, ModuleTask, Task
 
 _START_ALLOWANCE_S = 120.0
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -44,11 +51,22 @@ class LaneFailure:
         return error
 
 
+@dataclass(frozen=True)
+class LaneReply:
+    """What comes back from a lane's process."""
+
+    answer: LaneAnswer | LaneFailure
+    said: list[MutableMapping[str, Any]]
+    """Events that were logged meanwhile; a worker's own output goes nowhere."""
+
+
 class ProcessLane:
     """A `JudgeLane` in a worker process; the process starts with the first question."""
 
-    def __init__(self, config: JudgeConfig, *, name: str = "lane") -> None:
+    def __init__(self, config: JudgeConfig, *, name: str = "lane", heard: set[str] | None = None) -> None:
+        """`heard` is what was logged for other lanes already."""
         self._config = config
+        self._heard = heard if heard is not None else set()
         self._worker = Worker(memory_limit_bytes=None, name=name)  # its own children have the limits
         self._limit_s = 10 * (config.compile_timeout_s + config.total_timeout_s) + _START_ALLOWANCE_S
         self._here: JudgeLane | None = None
@@ -59,10 +77,19 @@ class ProcessLane:
             self._here = self._here or JudgeLane(self._config)
             return self._here.judge(task, candidate, known)
         question = (self._config, task, candidate, known)
-        answer: LaneAnswer | LaneFailure = self._worker.call(_ANSWER, *question, timeout_s=self._limit_s)
-        if isinstance(answer, LaneFailure):
-            raise answer.rebuilt()
-        return answer
+        reply: LaneReply = self._worker.call(_ANSWER, *question, timeout_s=self._limit_s)
+        self._repeat(reply.said)
+        if isinstance(reply.answer, LaneFailure):
+            raise reply.answer.rebuilt()
+        return reply.answer
+
+    def _repeat(self, said: list[MutableMapping[str, Any]]) -> None:
+        for event in said:
+            words = repr(event)
+            if words not in self._heard:
+                self._heard.add(words)
+                fields = {key: value for key, value in event.items() if key not in ("event", "log_level")}
+                getattr(_log, event["log_level"])(event["event"], **fields)
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -92,12 +119,13 @@ _lanes: dict[str, JudgeLane] = {}
 
 def answer(
     config: JudgeConfig, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]
-) -> LaneAnswer | LaneFailure:
+) -> LaneReply:
     """In the lane's process: judge with the one judge that lives here."""
-    try:
-        return _lane(config).judge(task, candidate, known)
-    except FrameworkError as error:
-        return LaneFailure.of(error)
+    with capture_logs() as said:
+        try:
+            return LaneReply(_lane(config).judge(task, candidate, known), said)
+        except FrameworkError as error:
+            return LaneReply(LaneFailure.of(error), said)
 
 
 def _lane(config: JudgeConfig) -> JudgeLane:

@@ -49,7 +49,10 @@ class LocalLanes:
     """Lanes of this machine: processes, or for a single one this process itself."""
 
     def __init__(self, config: JudgeConfig, make: Callable[[], Lane] | None = None) -> None:
-        self._make = make or (lambda: ProcessLane(config) if config.workers > 1 else JudgeLane(config))
+        heard: set[str] = set()
+        self._make = make or (
+            lambda: ProcessLane(config, heard=heard) if config.workers > 1 else JudgeLane(config)
+        )
         self.width = config.workers
         self._idle: queue.LifoQueue[Lane] = queue.LifoQueue()
         for _ in range(config.workers):
