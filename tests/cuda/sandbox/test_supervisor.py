@@ -19,6 +19,7 @@ from coding_framework.cuda.sandbox.bubblewrap import BubblewrapSandbox
 from coding_framework.cuda.sandbox.docker import DockerSandbox
 from coding_framework.cuda.sandbox.supervisor import landlock, seccomp, tree
 from coding_framework.cuda.sandbox.supervisor.cgroup import make_group
+from coding_framework.cuda.sandbox.supervisor.filesystem import kernel_entries
 from coding_framework.cuda.sandbox.supervisor.plan import Limits, Mount, Plan, read_plan, write_plan
 from coding_framework.cuda.sandbox.supervisor.watch import Watch
 from coding_framework.cuda.sandbox.view import system_mounts, unique_name
@@ -63,6 +64,22 @@ def test_a_plan_that_breaks_off_is_not_carried_out(kept: int) -> None:
     write_plan(stream, plan_for("true"), {"a": b"content"})
     with pytest.raises(EOFError):
         read_plan(io.BytesIO(stream.getvalue()[:kept]))
+
+
+# ---------------------------------------------------------------- the root
+
+
+def test_a_process_that_ends_while_proc_is_read_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = kernel_entries("/proc")
+    listed = [entry.name for entry in Path("/proc").iterdir()]
+    with subprocess.Popen(["sleep", "60"]) as process:
+        listed.append(str(process.pid))
+        process.kill()
+    assert not Path(f"/proc/{process.pid}").exists()
+    monkeypatch.setattr(os, "listdir", lambda _: listed)
+    assert kernel_entries("/proc") == seen
+    assert "/proc/sys" in seen
+    assert not {"/proc/self", "/proc/mounts", "/proc/version"} & set(seen)
 
 
 # ---------------------------------------------------------------- the filter

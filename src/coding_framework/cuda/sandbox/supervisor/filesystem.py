@@ -104,9 +104,10 @@ def kernel_entries(proc: str) -> list[str]:
     """What of `/proc` belongs to the kernel and could be written or must not be read."""
     found = []
     for name in sorted(os.listdir(proc)):
-        status = os.lstat(f"{proc}/{name}")
-        ours = name.isdigit() or stat.S_ISLNK(status.st_mode)
-        if not ours and (stat.S_ISDIR(status.st_mode) or status.st_mode & 0o222 or f"/proc/{name}" in MASKED):
+        if name.isdigit():  # a process, which may have ended since
+            continue
+        mode = os.lstat(f"{proc}/{name}").st_mode
+        if stat.S_ISDIR(mode) or (not stat.S_ISLNK(mode) and (mode & 0o222 or f"/proc/{name}" in MASKED)):
             found.append(f"/proc/{name}")
     return found
 
