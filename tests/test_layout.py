@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-import time
 
 import pytest
 
+HEAVY = ("torch", "transformers", "verl", "ray", "peft", "vllm", "matplotlib")
 PROMISED = {
     "coding_framework.cuda.compiler": ("CUDACompiler", "CompilationResult"),
     "coding_framework.cuda.benchmarker": ("CUDABenchmarker", "BenchmarkResult"),
@@ -59,21 +59,22 @@ def test_a_promised_name_can_be_imported_from_where_it_was_promised(
     "module", ["coding_framework.cli.main", "coding_framework.pipeline", *PROMISED], ids=str
 )
 def test_importing_loads_no_heavy_library(module: str) -> None:
-    heavy = ["torch", "transformers", "verl", "ray", "peft", "vllm", "matplotlib"]
-    code = f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])"
+    code = f"import sys, {module}; print([name for name in {HEAVY!r} if name in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
 
 
-def test_help_answers_in_under_a_second() -> None:
-    """The best of three, because the machine may be busy."""
-    best_s = min(_help_seconds() for _ in range(3))
-    assert best_s < 1.0
-
-
-def _help_seconds() -> float:
-    start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "coding_framework.cli.main", "--help"], capture_output=True, check=True
+def test_help_loads_neither_the_judge_nor_what_only_work_needs() -> None:
+    """It answers in half a second because of it."""
+    program = (
+        "import atexit, sys\n"
+        "from coding_framework.cli.main import app\n"
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
+        "app(['--help'])"
     )
-    return time.perf_counter() - start
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "Usage" in answer.stdout
+    loaded = answer.stderr.split()
+    assert "typer" in loaded
+    unneeded = {*HEAVY, "numpy", "cuda", "tree_sitter", "langgraph", "datasets", "coding_framework.cuda"}
+    assert unneeded.isdisjoint(loaded)

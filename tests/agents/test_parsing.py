@@ -242,7 +242,7 @@ def test_any_text_is_a_candidate_or_a_reason(text: str, finish_reason: str, cont
 def test_noise_takes_no_time(piece: str) -> None:
     started = time.process_time()
     parse("__global__ void k() {\n" + piece * (150_000 // len(piece)) + "\n`")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15
 
 
 def test_an_answer_is_a_candidate_or_a_reason() -> None:

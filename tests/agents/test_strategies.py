@@ -147,7 +147,7 @@ def test_any_text_has_strategies_or_none(text: str) -> None:
 def test_noise_takes_no_time_to_read(noise: str) -> None:
     started = time.process_time()
     recognise('extern "C" __global__ void k(float* a, int n) {' + noise * (30_000 // len(noise)))
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 15
 
 
 def test_one_outcome_for_each_strategy_of_a_kernel(evaluations: EvaluationFactory) -> None:

@@ -160,7 +160,7 @@ def test_a_closed_pool_leaves_no_process() -> None:
         (lane,) = lane_processes(pool)
         children = Path(f"/proc/{lane}/task/{lane}/children").read_text().split()
         assert len(children) == 2  # a compiler and an emulator
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while any(Path(f"/proc/{pid}").exists() for pid in (lane, *children)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -207,13 +207,13 @@ class TestFaults:
         class SlowLane(ScriptedLane):
             def judge(self, task: Any, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
                 begun.set()
-                go.wait(5)
+                go.wait(30)
                 return super().judge(task, candidate, known)
 
         with JudgePool(config, lanes=LocalLanes(config, lambda: SlowLane(iter([passed])))) as pool:
             first = threading.Thread(target=pool.judge, args=(VECTOR_ADD, candidate("right")))
             first.start()
-            begun.wait(5)
+            begun.wait(30)
             answers: list[Evaluation] = []
             second = threading.Thread(
                 target=lambda: answers.append(pool.judge(VECTOR_ADD, candidate("right")))

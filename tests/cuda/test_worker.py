@@ -37,7 +37,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def wait_until_dead(pid: int, limit_s: float = 5.0) -> bool:
+def wait_until_dead(pid: int, limit_s: float = 30) -> bool:
     deadline = time.monotonic() + limit_s
     while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.01)

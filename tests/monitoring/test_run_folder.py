@@ -249,7 +249,7 @@ def test_the_lock_of_a_killed_training_is_taken_over(run: RunFolder) -> None:
             pytest.fail("the lock was given twice")
     finally:
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
     assert (run.path / "training.pid").exists()
     with run.training_lock():
         assert (run.path / "training.pid").read_text().strip() == str(os.getpid())

@@ -38,12 +38,15 @@ NOISE += ["namespace a{ int b = f(); ", "__device__ void f(int a){f(a);} ", "int
 def assert_time_grows_with_length(text_of: Callable[[int], str], contract: str = "kernel") -> None:
     """Four times the text takes about four times the time; sixteen times would be its length squared.
 
-    The longest takes half a second. Ten are for machines that are slow or busy.
+    The longest takes half a second. Ten are for machines that are slow or busy, and so is a second try.
     """
-    short_s = cpu_seconds(text_of(MAX_SOURCE_BYTES // 4), contract)
-    long_s = cpu_seconds(text_of(MAX_SOURCE_BYTES), contract)
-    assert long_s < 8 * max(short_s, 0.1)
-    assert long_s < 10
+    for _ in range(3):
+        short_s = cpu_seconds(text_of(MAX_SOURCE_BYTES // 4), contract)
+        long_s = cpu_seconds(text_of(MAX_SOURCE_BYTES), contract)
+        assert long_s < 10
+        if long_s < 8 * max(short_s, 0.1):
+            return
+    pytest.fail(f"{short_s:.2f} s for a quarter of the text, {long_s:.2f} s for all of it")
 
 
 def cpu_seconds(source: str, contract: str) -> float:

@@ -66,7 +66,7 @@ def processes_with(token: str) -> list[int]:
     return found
 
 
-def left_behind(prefix: str, patience_s: float = 5.0) -> list[str]:
+def left_behind(prefix: str, patience_s: float = 30) -> list[str]:
     """Processes, control groups, containers and folders whose names start so, after a moment's grace."""
     deadline = time.monotonic() + patience_s
     while (found := _look(prefix)) and time.monotonic() < deadline:
