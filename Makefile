@@ -7,10 +7,11 @@ STAMP := $(VENV)/.installed
 
 COVERAGE := 90
 # Tests that mind nobody beside them run three at a time, because they wait as much as they compute; the
-# others time, fill or fork-bomb the machine.
-SIDE_BY_SIDE := $(addprefix tests/,agents cheats config cuda/analysis cuda/executors cuda/extension cuda/lint \
-	cuda/profiler cuda/toolchain $(patsubst %,cuda/test_%.py,compiler_choice compiler_parity \
-	compiler_prelude_values contract elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
+# others time, fill or fork-bomb the machine. The longest come first, or they would run alone at the end.
+SIDE_BY_SIDE := $(addprefix tests/,training/test_usage_snippet.py data/test_tasks_judged.py \
+	cuda/extension/test_extension_full_headers.py test_pipeline.py agents cheats config \
+	cuda/analysis cuda/executors cuda/extension cuda/lint cuda/profiler cuda/toolchain \
+	$(patsubst %,cuda/test_%.py,compiler_choice compiler_parity compiler_prelude_values contract elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
 	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data evaluation/test_held_out.py honest monitoring \
 	orchestration records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
 	reward_properties rl_advantage rl_overrides rl_step_reports sft_examples sft_training))
@@ -36,7 +37,7 @@ quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO 
 	@$(BIN)/python launch_complete_cuda_training.py --quick-test
 
 test: check ## Install, check and run every test that this machine can run, with coverage
-	@$(BIN)/python -m pytest --cov --cov-report= -n 3 --dist loadfile $(SIDE_BY_SIDE)
+	@$(BIN)/python -m pytest --cov --cov-report= -n 3 --dist loadfile --no-loadscope-reorder $(SIDE_BY_SIDE)
 	@$(BIN)/python -m pytest --cov --cov-append --cov-report= $(addprefix --ignore=,$(SIDE_BY_SIDE))
 	@$(MAKE) --no-print-directory coverage
 
