@@ -13,11 +13,18 @@ from coding_framework.cuda.profiler import tools
 from coding_framework.cuda.profiler.tools import find_tool, last_lines, run_tool
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
+def ends(pid_file: Path) -> bool:
+    """A killed process may take a moment to end."""
+    status = Path(f"/proc/{pid_file.read_text().strip()}/status")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            if "State:\tZ" in status.read_text():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_both_streams_and_the_exit_code_come_back() -> None:
@@ -29,21 +36,17 @@ def test_both_streams_and_the_exit_code_come_back() -> None:
 def test_a_tool_that_does_not_end_is_stopped_with_its_children(tmp_path: Path) -> None:
     tool = stand_in(tmp_path, f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/child; echo begun; wait")
     start = time.monotonic()
-    run = run_tool([str(tool)], 1.0)
+    run = run_tool([str(tool)], 2.0)
     assert run.exit_code is None
     assert run.output == "begun\n"
-    assert time.monotonic() - start < 15
-    assert not is_running(int((tmp_path / "child").read_text()))
+    assert time.monotonic() - start < 60
+    assert ends(tmp_path / "child")
 
 
 def test_what_a_finished_tool_left_behind_is_stopped(tmp_path: Path) -> None:
     tool = stand_in(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child")
     assert run_tool([str(tool)], 20).exit_code == 0
-    for _ in range(50):
-        if not is_running(int((tmp_path / "child").read_text())):
-            return
-        time.sleep(0.1)
-    pytest.fail("the child of the tool is still there")
+    assert ends(tmp_path / "child")
 
 
 def test_output_is_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
