@@ -4,7 +4,8 @@ It keeps no memory: what it answers follows from what the prompt says, so that i
 process, and a prompt that does not say what happened makes it answer something else. Run as a script it
 is the process that the resume test kills:
 
-    scripted_model.py FOLDER         go on with the conversation in FOLDER, one line for each event
+    scripted_model.py FOLDER SECONDS     go on with the conversation in FOLDER, one line for each event;
+                                         the model takes so long for an answer
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ScriptedModel:
         )
 
 
-async def converse(folder: Path) -> Conversation:
+async def converse(folder: Path, answer_s: float) -> Conversation:
     """The conversation in `folder`, from its last finished step on."""
     model = ScriptedModel()
 
@@ -66,6 +67,7 @@ async def converse(folder: Path) -> Conversation:
 
     async def generate(request: GenerationRequest) -> Generation:
         say("asked", agent=request.agent)
+        await asyncio.sleep(answer_s)
         return await model.generate(request)
 
     def on_turn(turn: ConversationTurn) -> None:
@@ -83,4 +85,6 @@ async def converse(folder: Path) -> Conversation:
 
 if __name__ == "__main__":
     where = Path(sys.argv[1])
-    (where / "conversation.json").write_text(asyncio.run(converse(where)).model_dump_json())
+    (where / "conversation.json").write_text(
+        asyncio.run(converse(where, float(sys.argv[2]))).model_dump_json()
+    )

@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_model import (
@@ -180,6 +181,37 @@ async def test_a_fault_of_the_judge_keeps_the_answer_and_is_judged_after_all(
     conversation = await workflow_of(pool, settings, path).run(TASK, model.generate, conversation_id="one")
     assert len(model.requests) == 1
     assert conversation.turns[0].evaluation.verdict is Verdict.COMPILE_ERROR
+
+
+async def test_nothing_is_lost_whichever_checkpoint_could_not_be_written(
+    pool: JudgePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a step's answer is in the database and the checkpoint after it is not."""
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    write, countdown = AsyncSqliteSaver.aput, 0
+
+    async def write_until_the_end_comes(*arguments: Any) -> Any:
+        nonlocal countdown
+        countdown -= 1
+        if countdown == 0:
+            raise SystemError("the power is gone")
+        return await write(*arguments)
+
+    monkeypatch.setattr(AsyncSqliteSaver, "aput", write_until_the_end_comes)
+    num_checkpoints = 0
+    while True:
+        num_checkpoints, model = num_checkpoints + 1, ScriptedModel()
+        workflow = workflow_of(pool, SETTINGS, tmp_path / f"{num_checkpoints}.sqlite")
+        countdown = num_checkpoints
+        try:
+            await workflow.run(TASK, model.generate, conversation_id="1")
+            break
+        except SystemError:
+            conversation = await workflow.run(TASK, model.generate, conversation_id="1")
+        assert len(conversation.turns) == SETTINGS.max_turns
+        assert len(model.requests) <= SETTINGS.max_turns + 1
+    assert num_checkpoints > 2 * SETTINGS.max_turns
 
 
 async def test_the_manager_resumes_by_the_conversations_id(pool: JudgePool, tmp_path: Path) -> None:

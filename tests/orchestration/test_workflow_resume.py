@@ -20,12 +20,14 @@ SCRIPT = Path(__file__).with_name("scripted_model.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(SCRIPT.parents[1])}
 
 
-def run_until(folder: Path, wanted: dict[str, object] | None) -> list[dict[str, Any]]:
-    """Start the process; kill it with SIGKILL as soon as it says the wanted event."""
+def run_until(folder: Path, wanted: dict[str, object] | None, answer_s: float = 0) -> list[dict[str, Any]]:
+    """Start the process; kill it with SIGKILL as soon as it says the wanted event.
+
+    It must not get further before the signal arrives: let the model take long for an answer.
+    """
     events = []
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(folder)], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT
-    ) as process:
+    command = [sys.executable, str(SCRIPT), str(folder), str(answer_s)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
         assert process.stdout is not None
         for line in process.stdout:
             events.append(json.loads(line))
@@ -58,7 +60,7 @@ def test_killed_after_each_turn_it_goes_on_and_gives_the_same_record(tmp_path: P
     asked = [event for event in run_until(whole, None) if event["event"] == "asked"]
     assert len(asked) == SETTINGS.max_turns
     for turn in range(SETTINGS.max_turns - 1):
-        events = run_until(killed, {"event": "turn", "index": turn})
+        events = run_until(killed, {"event": "turn", "index": turn}, answer_s=2)
         assert [event["index"] for event in events if event["event"] == "turn"] == [turn]
         assert not (killed / "conversation.json").exists()
     rest = run_until(killed, None)
@@ -67,7 +69,7 @@ def test_killed_after_each_turn_it_goes_on_and_gives_the_same_record(tmp_path: P
 
 
 def test_killed_while_the_model_is_asked_it_asks_again(tmp_path: Path) -> None:
-    run_until(tmp_path, {"event": "asked"})
+    run_until(tmp_path, {"event": "asked"}, answer_s=60)
     rest = run_until(tmp_path, None)
     assert [event["event"] for event in rest].count("asked") == SETTINGS.max_turns
     assert [event["index"] for event in rest if event["event"] == "turn"] == [0, 1, 2, 3]

@@ -109,7 +109,7 @@ class CUDAKernelWorkflow:
         if stored.values:
             self._require_the_same(stored.values, begin, episode.conversation_id)
         turns = read_turns(stored.values)
-        if stored.values and not stored.next:
+        if stored.values and not stored.tasks:  # `next` leaves out what is answered but not yet stored
             return turns
         start = None if stored.values else begin
         states = graph.astream(start, config, stream_mode="values", durability="sync")
