@@ -1,7 +1,8 @@
-"""Evaluations built by hand, for tests of what comes after the judge."""
+"""Shared by tests: evaluations built by hand, and whether a process has ended."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,23 @@ from coding_framework.records import (
     ShapeCheck,
     Verdict,
 )
+
+
+def is_alive(pid: int) -> bool:
+    """A zombie is dead."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def wait_until_dead(pid: int, limit_s: float = 30) -> bool:
+    """A killed process may take a moment to end."""
+    deadline = time.monotonic() + limit_s
+    while is_alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_alive(pid)
 
 
 class EvaluationFactory:

@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.judge import Judge
-from coding_framework.cuda.lane_process import LaneFailure, ProcessLane, travels
+from coding_framework.cuda.lane_process import LaneFailure, LaneReply, ProcessLane, travels
 from coding_framework.cuda.lanes import JudgeLane, LaneAnswer, code_key
 from coding_framework.cuda.pool import MAX_ATTEMPTS, JudgePool, LocalLanes, open_pool
 from coding_framework.cuda.toolchain.detect import find_gpus
@@ -74,6 +74,21 @@ def test_what_the_lanes_log_is_heard_once() -> None:
         pool.judge_many([(VECTOR_ADD, each) for each in kernels])
     assert [(event["event"], event["log_level"]) for event in said] == [("no_gpu", "warning")]
     assert "modelled" in said[0]["taken"]
+
+
+def test_what_lanes_say_later_is_heard_every_time(evaluations: EvaluationFactory) -> None:
+    config, heard = JudgeConfig(workers=2), set[str]()
+    lanes = [ProcessLane(config, heard=heard) for _ in range(2)]
+    event = {"event": "emulator_failed", "log_level": "warning", "reason": "it crashed"}
+    answer = LaneAnswer(evaluations.passed(), "", None, 0.1)
+    with capture_logs() as said:
+        for lane in lanes:
+            lane._repeat(LaneReply(answer, [event], is_first=True))
+        assert said == [event]
+        for lane in lanes:
+            lane._repeat(LaneReply(answer, [{**event, "reason": "again"}], is_first=False))
+    assert len(said) == 3
+    assert len(heard) == 1
 
 
 class TestRealLanes:

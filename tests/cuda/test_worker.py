@@ -18,6 +18,7 @@ import pytest
 from coding_framework.cuda import worker_process
 from coding_framework.cuda.worker import Worker
 from coding_framework.errors import WorkerDied, WorkerOutOfMemory, WorkerRaised, WorkerTimeout
+from tests_support import is_alive, wait_until_dead
 
 PROBES = "coding_framework.cuda.worker_probes:"
 SOURCE_ROOT = Path(worker_process.__file__).parents[2]
@@ -27,21 +28,6 @@ SOURCE_ROOT = Path(worker_process.__file__).parents[2]
 def worker() -> Iterator[Worker]:
     with Worker(memory_limit_bytes=2**30, name="probe") as started:
         yield started
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def wait_until_dead(pid: int, limit_s: float = 30) -> bool:
-    deadline = time.monotonic() + limit_s
-    while is_alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_alive(pid)
 
 
 def test_a_value_goes_there_and_back(worker: Worker) -> None:

@@ -22,7 +22,6 @@ from coding_framework.cli import (
     train,
 )
 from coding_framework.errors import FrameworkError
-from coding_framework.monitoring.logs import configure_logging
 
 app = typer.Typer(
     name="cuda-rl",
@@ -57,6 +56,8 @@ def root(
     ] = False,
 ) -> None:
     """Train language models to write fast, correct CUDA kernels, with or without a GPU."""
+    from coding_framework.monitoring.logs import configure_logging
+
     configure_logging("warning", None)  # on standard error: what a command prints may be read by a program
 
 

@@ -5,7 +5,8 @@ comparing); as threads of one interpreter, many lanes would wait for each other.
 ends with its parent, and the compiler and the executor that it started end with it.
 
 Guarantees: an error of ours arrives as what it was in the lane, and what is logged there is logged by the
-asker, once for the same words, because every lane finds the same. A task travels by pickle, its oracle
+asker. Of what is said with a process's first answer the same words are logged once, because every lane
+finds the same when it starts. A task travels by pickle, its oracle
 by name, so an oracle must live in this package; other tasks are judged in the asking process.
 """
 
@@ -58,13 +59,15 @@ class LaneReply:
     answer: LaneAnswer | LaneFailure
     said: list[MutableMapping[str, Any]]
     """Events that were logged meanwhile; a worker's own output goes nowhere."""
+    is_first: bool
+    """Whether the process's judge was made for this question."""
 
 
 class ProcessLane:
     """A `JudgeLane` in a worker process; the process starts with the first question."""
 
     def __init__(self, config: JudgeConfig, *, name: str = "lane", heard: set[str] | None = None) -> None:
-        """`heard` is what was logged for other lanes already."""
+        """`heard` is what other lanes said when they started."""
         self._config = config
         self._heard = heard if heard is not None else set()
         self._worker = Worker(memory_limit_bytes=None, name=name)  # its own children have the limits
@@ -78,18 +81,20 @@ class ProcessLane:
             return self._here.judge(task, candidate, known)
         question = (self._config, task, candidate, known)
         reply: LaneReply = self._worker.call(_ANSWER, *question, timeout_s=self._limit_s)
-        self._repeat(reply.said)
+        self._repeat(reply)
         if isinstance(reply.answer, LaneFailure):
             raise reply.answer.rebuilt()
         return reply.answer
 
-    def _repeat(self, said: list[MutableMapping[str, Any]]) -> None:
-        for event in said:
+    def _repeat(self, reply: LaneReply) -> None:
+        for event in reply.said:
             words = repr(event)
-            if words not in self._heard:
+            if reply.is_first and words in self._heard:
+                continue
+            if reply.is_first:
                 self._heard.add(words)
-                fields = {key: value for key, value in event.items() if key not in ("event", "log_level")}
-                getattr(_log, event["log_level"])(event["event"], **fields)
+            fields = {key: value for key, value in event.items() if key not in ("event", "log_level")}
+            getattr(_log, event["log_level"])(event["event"], **fields)
 
     def close(self) -> None:
         """End the process and all that it started."""
@@ -121,11 +126,12 @@ def answer(
     config: JudgeConfig, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]
 ) -> LaneReply:
     """In the lane's process: judge with the one judge that lives here."""
+    is_first = not _lanes
     with capture_logs() as said:
         try:
-            return LaneReply(_lane(config).judge(task, candidate, known), said)
+            return LaneReply(_lane(config).judge(task, candidate, known), said, is_first)
         except FrameworkError as error:
-            return LaneReply(LaneFailure.of(error), said)
+            return LaneReply(LaneFailure.of(error), said, is_first)
 
 
 def _lane(config: JudgeConfig) -> JudgeLane:

@@ -11,20 +11,7 @@ from profiler_support import stand_in
 
 from coding_framework.cuda.profiler import tools
 from coding_framework.cuda.profiler.tools import find_tool, last_lines, run_tool
-
-
-def ends(pid_file: Path) -> bool:
-    """A killed process may take a moment to end."""
-    status = Path(f"/proc/{pid_file.read_text().strip()}/status")
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if "State:\tZ" in status.read_text():
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
+from tests_support import wait_until_dead
 
 
 def test_both_streams_and_the_exit_code_come_back() -> None:
@@ -40,13 +27,13 @@ def test_a_tool_that_does_not_end_is_stopped_with_its_children(tmp_path: Path) -
     assert run.exit_code is None
     assert run.output == "begun\n"
     assert time.monotonic() - start < 60
-    assert ends(tmp_path / "child")
+    assert wait_until_dead(int((tmp_path / "child").read_text()))
 
 
 def test_what_a_finished_tool_left_behind_is_stopped(tmp_path: Path) -> None:
     tool = stand_in(tmp_path, f"sleep 600 & echo $! > {tmp_path}/child")
     assert run_tool([str(tool)], 20).exit_code == 0
-    assert ends(tmp_path / "child")
+    assert wait_until_dead(int((tmp_path / "child").read_text()))
 
 
 def test_output_is_kept_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
