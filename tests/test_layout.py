@@ -82,6 +82,7 @@ def test_help_loads_neither_the_judge_nor_what_only_work_needs() -> None:
         "cuda",
         "tree_sitter",
         "langgraph",
+        "datasets",
         "pydantic",
         "structlog",
         "coding_framework.cuda",
