@@ -2,7 +2,8 @@
 
 Candidates go through one pool in batches. Between batches, while nothing is judged, everything that
 belongs to the run is weighed; remembered verdicts are dropped then, because that memory has a bound
-of its own and would pass for a leak. After the pool is closed nothing of the run may be left.
+of its own and would pass for a leak, and of an evaluation no more is kept than what is told in the end.
+After the pool is closed nothing of the run may be left.
 """
 
 from __future__ import annotations
@@ -47,38 +48,56 @@ class Question:
     hostile: bool
 
 
+@dataclass(frozen=True)
+class Heard:
+    """What the run keeps of one evaluation."""
+
+    hostile: bool
+    passed: bool
+    verdict: str
+    words: str
+    """Why an honest candidate was refused; empty otherwise."""
+
+    @classmethod
+    def of(cls, question: Question, evaluation: Evaluation) -> Heard:
+        refused = not question.hostile and not evaluation.passed
+        verdict = evaluation.verdict.value
+        words = f"{question.task.name}: {verdict}: {evaluation.message}" if refused else ""
+        return cls(question.hostile, evaluation.passed, verdict, words)
+
+
 def soak(config: JudgeConfig, *, judgements: int, on_done: Callable[[], None] = lambda: None) -> SoakResult:
     """Judge so many candidates, one in ten of them hostile, and weigh everything on the way."""
     started = time.perf_counter()
     descriptors = open_descriptors()
     questions = list(islice(_questions(), judgements))
-    answered: list[tuple[Question, Evaluation]] = []
+    heard: list[Heard] = []
     with marked() as mark:
         with JudgePool(config) as pool:
             samples = []
             for batch in _batches(questions):
                 done = drive(
-                    lambda q: pool.judge(q.task, q.candidate),
+                    lambda q: Heard.of(q, pool.judge(q.task, q.candidate)),
                     batch,
                     width=config.workers,
                     seconds=float("inf"),
                     on_done=on_done,
                 )
-                answered += zip(done.items, done.answers, strict=True)
+                heard += done.answers
                 pool.forget()
-                samples.append(_weigh(mark, len(answered)))
+                samples.append(_weigh(mark, len(heard)))
         left = _left_behind(mark)
     weighed = [sample for sample in samples if sample.gpu_bytes is not None]
-    failed = [(q, e) for q, e in answered if not q.hostile and not e.passed]
+    refused = [one.words for one in heard if one.words]
     return SoakResult(
         num_asked=judgements,
-        num_verdicts=len(answered),
-        num_hostile=sum(question.hostile for question, _ in answered),
-        num_hostile_passed=sum(q.hostile and e.passed for q, e in answered),
-        num_honest_failed=len(failed),
-        honest_failures=tuple(f"{q.task.name}: {e.verdict}: {e.message}" for q, e in failed[:MAX_TOLD]),
+        num_verdicts=len(heard),
+        num_hostile=sum(one.hostile for one in heard),
+        num_hostile_passed=sum(one.hostile and one.passed for one in heard),
+        num_honest_failed=len(refused),
+        honest_failures=tuple(refused[:MAX_TOLD]),
         num_faults=pool.num_faults,
-        verdicts=dict(Counter(evaluation.verdict.value for _, evaluation in answered)),
+        verdicts=dict(Counter(one.verdict for one in heard)),
         samples=tuple(samples),
         leaked_processes=left,
         leaked_descriptors=max(0, open_descriptors() - descriptors),
