@@ -84,6 +84,46 @@ REFUSED = [
     ("process", 'source = """\n__global__ void k() {}\nvoid f() { system("ls"); }\n"""'),
     ("include", "source = '#include \"/etc/passwd\"'"),
     ("unparsable", "-" * 100_000 + "1"),
+    ("profiler-interface", "import torch\nfor m in [torch.profiler]:\n    m.profile = None"),
+    ("profiler-interface", "import torch\nif torch.autograd._profiler_enabled():\n    pass"),
+    ("profiler-interface", "from torch.autograd import profiler"),
+    ("profiler-interface", "import torch.nn.functional as F\nF.torch.profiler.profile"),
+    ("process", "import torch\ntorch.os.system('ls')"),
+    ("process", "from torch.utils import cpp_extension as c\nc.subprocess.run(['ls'])"),
+    ("process", "import random\nrandom._os.system('ls')"),
+    ("introspection", "from torch import sys as q\nq.modules['gc']"),
+    ("introspection", "import torch\ntorch.__dict__['sys']"),
+    ("introspection", "globals()['x']"),
+    ("introspection", "print.__self__"),
+    ("introspection", "def f(x): return getattr(x, '__globals__')"),
+    ("introspection", "def f(x): return getattr(x, '__glob' + 'als__')"),
+    ("hidden-module", "from torch import *"),
+    ("hidden-module", "import sys\na, b = sys, 1\na.modules"),
+    ("hidden-module", "import sys\n(m := sys).modules"),
+    ("hidden-module", "import sys\nm = sys if 1 else 0\nm.modules"),
+    ("hidden-module", "import sys\n[m.modules for m in (sys,)]"),
+    ("hidden-module", "import sys\nmatch sys:\n    case m: m.modules"),
+    ("hidden-module", "import sys\ndef f(m): return m.modules\nf(sys)"),
+    ("hidden-module", "import sys\ndef f(m=sys): return m.modules"),
+    ("hidden-module", "import sys\nclass A: pass\nA.m = sys\nA.m.modules"),
+    ("hidden-module", "import sys, torch\nm = torch.relu\nm = sys\nm.modules"),
+    ("hidden-module", "import sys as q\ndef f():\n    import math as q"),
+    ("hidden-module", "import torch\nlist(map(getattr, [1], ['real']))"),
+    ("hidden-module", "import torch\nfor m in [torch.autograd]:\n    m._profiler_enabled()"),
+    (
+        "process",
+        "\n".join(["import os", "a0 = os", *(f"a{n} = a{n - 1}" for n in range(1, 9)), "a8.popen('ls')"]),
+    ),
+]
+
+FINE = [
+    "import torch\nfs = [torch.relu, torch.nn.ReLU]",
+    "import torch\nF = torch.nn.functional\nF.relu(1)",
+    "import torch.nn as nn\nclass A(nn.Module):\n  def forward(self, x): getattr(self, f'c{x}')(x)",
+    "from torch import nn\nimport math\nx = math.sqrt(2.0)\ny = nn.Linear(1, 2)",
+    "import torch\nimport torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\nf = load_inline",
+    "import torch\n@torch.no_grad()\ndef f(x): return isinstance(x, torch.Tensor) and torch.trace(x)",
+    "import torch\nimport triton\nfrom triton import language as tl\n@triton.jit\ndef k(x): tl.load(x)",
 ]
 
 DOUBTFUL = [
@@ -111,6 +151,11 @@ def fired(source: str, severity: Severity = "critical") -> set[str]:
 @pytest.mark.parametrize(("rule", "source"), REFUSED)
 def test_hostile_python_is_refused(rule: str, source: str) -> None:
     assert rule in fired(source)
+
+
+@pytest.mark.parametrize("source", FINE)
+def test_plain_uses_of_modules_are_fine(source: str) -> None:
+    assert not SecurityValidator().validate(source, contract="module").findings
 
 
 @pytest.mark.parametrize(("rule", "source"), DOUBTFUL)

@@ -29,7 +29,8 @@ INDEXED = words(
     "identifier type_identifier namespace_identifier qualified_identifier call_expression "
     "cast_expression declaration function_definition attribute_specifier attribute_declaration "
     "gnu_asm_expression for_statement while_statement do_statement new_expression delete_expression "
-    "enumerator launch_bounds field_declaration linkage_specification lambda_expression"
+    "enumerator launch_bounds field_declaration linkage_specification lambda_expression field_expression "
+    "namespace_alias_definition using_declaration"
 )
 MAX_DEPTH = 2000
 """Of the tree. A sum of a thousand terms is a thousand deep; nothing honest is deeper."""

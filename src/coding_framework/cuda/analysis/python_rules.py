@@ -62,7 +62,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
             "sys.meta_path sys.path_hooks sys.path_importer_cache sys.addaudithook sys.excepthook "
             "sys.exit sys.setswitchinterval importlib imp pkgutil zipimport builtins __builtin__ "
             "traceback weakref.WeakSet types.FunctionType types.CodeType marshal dis bdb trace "
-            "tracemalloc faulthandler sysconfig site"
+            "tracemalloc faulthandler sysconfig site operator.attrgetter operator.methodcaller"
         ),
     ),
     PythonRule(
@@ -88,8 +88,18 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
         words("torch.set_float32_matmul_precision torch.set_default_dtype torch.set_default_device"),
     ),
     PythonRule(
+        "profiler-interface", "critical", "reaches the profiler that the judge uses", _ONLY_COMPUTE,
+        words(
+            "torch.profiler torch.autograd.profiler torch.autograd._profiler_enabled "
+            "torch.autograd.profiler_util torch.autograd.profiler_legacy torch._C._autograd "
+            "torch._C._profiler torch.autograd._enable_profiler torch.autograd._disable_profiler "
+            "torch.autograd._kineto_step torch.autograd._is_kineto_stopped "
+            "torch.autograd.kineto_available torch.cuda.profiler"
+        ),
+    ),
+    PythonRule(
         "self-timing", "warning", "measures itself; the judge's own clock counts", "Remove the timing code.",
-        words("torch.cuda.Event torch.profiler torch.autograd.profiler torch.utils.benchmark timeit"),
+        words("torch.cuda.Event torch.utils.benchmark timeit"),
     ),
     PythonRule(
         "side-stream", "warning", "works on a stream of its own, outside the window that is timed",
@@ -111,10 +121,11 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
 )  # fmt: skip
 
 FORBIDDEN_BUILTINS = frozenset({"exec", "eval", "compile", "__import__", "breakpoint", "input"})
+REFLECTION = frozenset({"getattr", "setattr", "delattr", "vars"})
 FORBIDDEN_ATTRIBUTES = words(
     "__subclasses__ __globals__ __code__ __closure__ __builtins__ __loader__ __bases__ __mro__ f_back "
     "f_locals f_globals gi_frame cr_frame tb_frame tb_next __reduce__ __reduce_ex__ __getattribute__ "
-    "cell_contents __torch_function__ __torch_dispatch__"
+    "cell_contents __torch_function__ __torch_dispatch__ __self__ __func__ __spec__"
 )
 FINE_ENVIRONMENT = words(
     "TORCH_CUDA_ARCH_LIST MAX_JOBS CUDA_HOME CUDA_PATH TORCH_EXTENSIONS_DIR CC CXX TORCH_LOGS "

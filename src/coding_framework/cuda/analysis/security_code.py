@@ -29,6 +29,7 @@ _DECLARATORS = words(
     "enum_specifier alias_declaration type_definition for_range_loop lambda_capture_specifier "
     "type_parameter_declaration namespace_definition enumerator"
 )
+_PYTHON = next(rule for rule in NAME_RULES if rule.rule == "python-from-native")
 _NOT_HOST = frozenset({"constexpr", "__device__", "__constant__", "__shared__"})
 _ATTRIBUTE = re.compile(
     r"\b_*(constructor|destructor|init_priority|section|ifunc|alias|weak|weakref|cleanup|naked|retain)_*\b"
@@ -39,6 +40,7 @@ def code_findings(index: CodeIndex, contract: Contract) -> Iterator[Finding]:
     """Everything that the tree rules see."""
     yield from _names(index, contract)
     yield from _scoped_names(index, contract)
+    yield from _python_objects(index)
     yield from _attributes(index)
     yield from _interposition(index)
     yield from _pragma_operators(index)
@@ -184,6 +186,20 @@ def _scoped_names(index: CodeIndex, contract: Contract) -> Iterator[Finding]:
     for node in index.of("namespace_identifier"):
         if text(node) == "filesystem":
             yield _finding(NAME_RULES[1], "filesystem", node)
+
+
+def _python_objects(index: CodeIndex) -> Iterator[Finding]:
+    """pybind11 under a name of one's own, and `object.attr("name")`, through which everything is reached."""
+    if "attr" in index.words:
+        for node in index.of("field_expression"):
+            if text(node.child_by_field_name("field")) == "attr":
+                yield _finding(_PYTHON, ".attr", node)
+    if not index.words & {"py", "pybind11"}:
+        return
+    for node in (*index.of("namespace_alias_definition"), *index.of("using_declaration")):
+        last = re.split(r"\W+", text(node).rstrip("; \n"))[-1]
+        if last in ("py", "pybind11") and text(node.child_by_field_name("name")) != "py":
+            yield _finding(_PYTHON, last, node)
 
 
 def _attributes(index: CodeIndex) -> Iterator[Finding]:

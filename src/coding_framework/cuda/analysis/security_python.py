@@ -1,7 +1,8 @@
 """Security rules for Python candidates (contract `module`), on Python's own syntax tree.
 
-Names are resolved through imports and aliases, not through data flow. CUDA and C++ sources in string
-literals go through the CUDA rules. Never raises: a source that does not parse gives one finding.
+Names are resolved through imports and aliases, not through data flow; a module that is handed on as a
+value, where that would be needed, is refused. CUDA and C++ sources in string literals go through the
+CUDA rules. Never raises: a source that does not parse gives one finding.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import warnings
 from collections.abc import Callable, Iterator
 
 from coding_framework.cuda.analysis.findings import security
-from coding_framework.cuda.analysis.python_names import Names
+from coding_framework.cuda.analysis.python_names import Names, parts_within
 from coding_framework.cuda.analysis.python_rules import (
     BAD_COMPILER_FLAGS,
     FINE_ENVIRONMENT,
     FORBIDDEN_ATTRIBUTES,
     FORBIDDEN_BUILTINS,
+    REFLECTION,
     rule_for,
 )
 from coding_framework.records import Contract, Finding, Severity
@@ -52,10 +54,18 @@ def python_findings(source: str, cuda_rules: CudaRules) -> Iterator[Finding]:
 def _imports(names: Names) -> Iterator[Finding]:
     for dotted, line in names.imported:
         yield from _by_table(dotted, line)
+        if dotted.endswith(".*"):
+            reason = f"`{dotted}` brings in names that do not stand in the source."
+            yield security("hidden-module", "critical", line, reason, "Import what you use by its name.")
+    for dotted, line in names.hidden:
+        reason = f"the module `{dotted}` is handed on as a value, which hides what is used of it."
+        suggestion = "Use a module by its name: `torch.relu(x)`."
+        yield security("hidden-module", "critical", line, reason, suggestion)
 
 
 def _by_table(dotted: str, line: int) -> Iterator[Finding]:
-    rule = rule_for(dotted)
+    rules = (rule_for(name) for name in (dotted, *parts_within(dotted)))
+    rule = next((rule for rule in rules if rule is not None), None)
     if rule is not None:
         yield security(rule.rule, rule.severity, line, f"`{dotted}` {rule.reason}.", rule.suggestion)
 
@@ -68,13 +78,24 @@ def _attribute(node: ast.AST, names: Names) -> Iterator[Finding]:
     dotted = names.dotted(node)
     if dotted is not None:
         yield from _by_table(dotted, node.lineno)
+        if node.attr == "__dict__":
+            reason = f"`{dotted}` reaches names by their text."
+            yield security("introspection", "critical", node.lineno, reason, "Use the names themselves.")
 
 
 def _name(node: ast.AST, names: Names) -> Iterator[Finding]:
     assert isinstance(node, ast.Name)
-    if node.id in ("__builtins__", "exec", "eval", "__import__") and node.id not in names.defined:
+    if node.id in names.defined:
+        return
+    if node.id in ("__builtins__", "exec", "eval", "__import__"):
         reason = f"`{node.id}` runs code that does not stand in the source."
         yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
+    elif node.id in ("globals", "locals"):
+        reason = f"`{node.id}` reaches names by their text."
+        yield security("introspection", "critical", node.lineno, reason, "Use the names themselves.")
+    elif node.id in REFLECTION and not names.is_called(node):
+        reason = f"`{node.id}` is handed on as a value, which hides what it is used for."
+        yield security("hidden-module", "critical", node.lineno, reason, "Use plain attributes.")
 
 
 def _call(node: ast.AST, names: Names) -> Iterator[Finding]:
@@ -87,7 +108,7 @@ def _call(node: ast.AST, names: Names) -> Iterator[Finding]:
         yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
     elif name == "open":
         yield from _open(node)
-    elif name in ("getattr", "setattr", "delattr", "vars") and node.args:
+    elif name in REFLECTION and node.args:
         yield from _by_reflection(node, name, names)
     yield from _compiler_flags(node)
 
@@ -106,9 +127,16 @@ def _open(node: ast.Call) -> Iterator[Finding]:
 def _by_reflection(node: ast.Call, name: str, names: Names) -> Iterator[Finding]:
     """`getattr(os, "sys" + "tem")`, `setattr(torch.cuda, "synchronize", f)`."""
     target = names.dotted(node.args[0])
-    if target is None:
-        return
     literal = node.args[1].value if len(node.args) > 1 and isinstance(node.args[1], ast.Constant) else None
+    if literal in FORBIDDEN_ATTRIBUTES:
+        reason = f"`{literal}` reaches behind Python's objects."
+        yield security("introspection", "critical", node.lineno, reason, "Remove it.")
+    if target is None:
+        is_own = isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+        if len(node.args) > 1 and not isinstance(literal, str) and not is_own:
+            reason = f"`{name}` with a name that does not stand in the source hides what is used."
+            yield security("introspection", "critical", node.lineno, reason, "Use plain attributes.")
+        return
     if name in ("setattr", "delattr", "vars") or not isinstance(literal, str):
         reason = f"`{name}` on the module `{target}` changes or hides what is used of it."
         suggestion = "Use plain attributes, and change nothing of other modules."
