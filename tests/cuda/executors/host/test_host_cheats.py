@@ -281,10 +281,10 @@ def test_clocks_that_disagree_are_heard_again_in_a_fresh_process(
     hearings, children = count(1), count()
     start_child = TaskBench.start_child
 
-    def counted(bench: TaskBench, *, wall_s: float, names: tuple[str, ...]) -> ChildSession:
+    def counted(bench: TaskBench, *, names: tuple[str, ...], **rest: Any) -> tuple[ChildSession, bool]:
         if BASE in names:  # and not the reference's
             next(children)
-        return start_child(bench, wall_s=wall_s, names=names)
+        return start_child(bench, names=names, **rest)
 
     def disturbed(bench: Any, settings: Any, blocks: list[Block], *rest: Any, is_last: bool) -> HostTiming:
         hearing = next(hearings)

@@ -8,8 +8,13 @@ import pytest
 from host_support import TASK, module
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.host.bench import TaskBench
+from coding_framework.cuda.executors.host.coverage import profile_timed_call
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostSettings
+from coding_framework.cuda.executors.host.session import ChildSession, RunClaim
+from coding_framework.cuda.executors.host.verifier.records import SetFill
+from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.cuda.toolchain.detect import usable_nvcc
 from coding_framework.records import Candidate, Verdict
@@ -60,6 +65,64 @@ def test_an_extension_whose_kernels_do_not_matter_is_seen_through(executor: Host
     assert all(check.passed for check in outcome.checks)
     assert outcome.build is not None
     assert outcome.build.header == "light"
+
+
+COUNTING = SOURCE.replace("auto y =", "static int calls = 0;\n    ++calls;\n    auto y =").replace(
+    "return y;", "if (calls >= FIRST && calls <= LAST) out[0] += 1;\n    return y;"
+)
+CHECKED = 2 + 2 * len(TASK.hidden_constants)
+"""Calls before the timed ones."""
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_profiled_call_is_one_of_the_timed_ones_and_is_judged(
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
+    """The first, and the last: `place` is 0 or 1 of the way."""
+    calls: list[int] = []
+
+    def run(session: ChildSession, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> RunClaim:
+        calls.append(len(fills))
+        return asked(session, name, fills, timeout_s)
+
+    bench = executor._bench_for(TASK)
+    program = executor._programs.build(extension(SOURCE), bench.base)
+    asked = ChildSession.run
+    monkeypatch.setattr(ChildSession, "run", run)
+    monkeypatch.setattr(TaskBench, "pick", lambda bench, count: place * (count - 1))
+    assert profile_timed_call(program, bench) is None
+    timed = 3 * bench.calls_per_block + 2 * (len(bench.base.distributions) - 1)
+    before = sum(calls)
+    assert before == CHECKED if place == 0 else CHECKED < before < CHECKED + timed
+
+    wrong = COUNTING.replace("FIRST", str(before + 1)).replace("LAST", str(before + 1))
+    with pytest.raises(Rejected, match="elements are wrong"):
+        profile_timed_call(executor._programs.build(extension(wrong), bench.base), bench)
+
+
+SEEN: dict[str, tuple[dict[str, float], str]] = {
+    "nothing": ({}, "nothing ran on the device"),
+    "the library": ({"ampere_sgemm_128x64_tn": 40.0}, "none of its own kernels was launched"),
+    "a kernel of its name": ({"void at::native::decoy<4>(int)": 40.0}, "none of its own kernels"),
+    "too little": (
+        {"void decoy(float*)": 1.0, "ampere_sgemm_128x64_tn": 99.0},
+        "only 1.0% of its device time",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_what_the_profiler_sees_decides(
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """There is no device here, so what it would see is put into the child's mouth."""
+    kernel_us, words = SEEN[what]
+    rehearse, profile = ChildSession.rehearse, ChildSession.profile
+    monkeypatch.setattr(ChildSession, "rehearse", lambda *given: not rehearse(*given))
+    monkeypatch.setattr(ChildSession, "profile", lambda *given: profile(*given) or kernel_us)
+    outcome = executor.judge_host(TASK, extension(SOURCE))
+    assert outcome.verdict is Verdict.NO_KERNEL, outcome.message
+    assert words in outcome.message
 
 
 def test_a_module_without_kernels_only_wraps_the_library(executor: HostExecutor) -> None:

@@ -20,6 +20,7 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     Load,
     Open,
     Profile,
+    Rehearse,
     Run,
     pack_request,
     unpack_reply,
@@ -287,7 +288,10 @@ def test_parameters_must_be_those_of_the_reference_by_name_or_by_shape(facts: Sh
 def test_a_profile_on_the_cpu_has_no_kernels(facts: ShapeFacts) -> None:
     child = configured(facts, HONEST)
     service.fill(KEY, (FIRST,))
-    assert child.answer(Profile("e", KEY, 0)) == {"kernels": {}}
+    assert child.answer(Rehearse("d", "cpu")) == {"sees_kernels": False}
+    assert child.answer(Profile("e", KEY, FIRST.index, FIRST.flush_value)) == {"kernels": {}}
+    service.collect(KEY, (FIRST.index,))
+    assert all(report.right for report in service.examine(KEY, (FIRST,)))
 
 
 def test_the_child_serves_requests_until_the_pipe_closes(facts: ShapeFacts) -> None:

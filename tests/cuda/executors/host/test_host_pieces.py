@@ -18,7 +18,7 @@ from coding_framework.cuda.executors.host.bench import BASE, REFERENCE, TaskBenc
 from coding_framework.cuda.executors.host.channel import Channel, ChildEnded, ChildNonsense, ChildSilent
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block, hold_against_wall
-from coding_framework.cuda.executors.host.coverage import is_own, own_share
+from coding_framework.cuda.executors.host.coverage import is_own, own_share, require_kernels
 from coding_framework.cuda.executors.host.exchange.layout import (
     ALIGNMENT,
     ArenaLayout,
@@ -307,6 +307,16 @@ def test_the_share_of_own_kernels_is_by_time() -> None:
     assert is_own("void (anonymous namespace)::scale<4>(int)", frozenset({"scale"}))
     assert is_own("scale", frozenset({"scale"}))
     assert not is_own("void rescale(float*)", frozenset({"scale"}))
+    assert is_own("void mine::scale<4>(int)", frozenset({"scale"}))
+
+
+def test_a_kernel_with_the_name_of_a_library_s_is_not_taken_for_it() -> None:
+    library = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, float)"
+    assert not is_own(library, frozenset({"vectorized_elementwise_kernel"}))
+    assert not is_own("void cutlass::Kernel2<x>(y)", frozenset({"Kernel2"}))
+    named_alike = "__global__ void ampere_sgemm_128x64_tn(float* x) { x[0] = 1; }"
+    with pytest.raises(Rejected, match="`ampere_sgemm_128x64_tn` is called like one of the library's"):
+        require_kernels(Candidate(source=named_alike, contract="extension"))
 
 
 # --- task sources ---------------------------------------------------------------------------------
@@ -368,7 +378,7 @@ def test_what_is_no_answer_is_not_taken_for_one(said: bytes, fault: type[Excepti
     pipes = Pipes()
     os.write(pipes.say, said)
     with pytest.raises(fault):
-        Channel(pipes).exchange(Profile("token", "base", 0), soon())  # type: ignore[arg-type]
+        Channel(pipes).exchange(Profile("token", "base", 0, 1), soon())  # type: ignore[arg-type]
     pipes.close()
 
 
@@ -383,7 +393,7 @@ def test_a_child_that_is_gone_has_ended() -> None:
     pipes = Pipes()
     os.close(pipes.inside)
     with pytest.raises(ChildEnded):
-        Channel(pipes).send(Profile("t", "base", 0), soon())  # type: ignore[arg-type]
+        Channel(pipes).send(Profile("t", "base", 0, 1), soon())  # type: ignore[arg-type]
     os.close(pipes.say)
     with pytest.raises(ChildEnded):
         Channel(pipes).receive(soon())  # type: ignore[arg-type]

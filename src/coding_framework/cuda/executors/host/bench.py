@@ -94,8 +94,13 @@ class TaskBench:
         """(name, constants) of each hidden shape."""
         return tuple((f"hidden {i}", constants) for i, constants in enumerate(self.task.hidden_constants))
 
-    def start_child(self, *, wall_s: float, names: tuple[str, ...]) -> ChildSession:
-        """A child with the memory of these shapes open and nothing loaded; what fails here is our fault."""
+    def start_child(
+        self, *, wall_s: float, names: tuple[str, ...], is_profiled: bool = False
+    ) -> tuple[ChildSession, bool]:
+        """A child with the memory of these shapes open and nothing loaded; what fails here is our fault.
+
+        And whether a profiler is ready there that sees kernels.
+        """
         files = tuple(self._arena_path(name) for name in names) if self.settings.device == "cpu" else ()
         request = child_request(self.config, device=self.settings.device, wall_s=wall_s, arena_files=files)
         limit_s = self.settings.start_timeout_s
@@ -104,13 +109,18 @@ class TaskBench:
             session = ChildSession(self._sandbox, request, start_timeout_s=limit_s)
             for name in names:
                 session.open(name, self.shapes[name], limit_s)
+            sees_kernels = is_profiled and session.rehearse(self.settings.device, limit_s)
         except (ChildFault, CandidateProblem) as error:
             ending = session.close() if session is not None else None
             last = ending.stderr.decode(errors="replace")[-1000:] if ending is not None else ""
             raise JudgeFault(
                 f"a child could not be started in the {self._sandbox.name} sandbox: {error}\n{last}"
             ) from error
-        return session
+        return session, sees_kernels
+
+    def pick(self, count: int) -> int:
+        """A secret number below `count`."""
+        return self._random.randrange(count)
 
     def fills(
         self, name: str, count: int, distribution: SetDistribution, *, repeat: bool = False
@@ -133,6 +143,15 @@ class TaskBench:
         wall_us = (time.perf_counter() - started) * 1e6
         reports: tuple[SetReport, ...] = self._ask("examine", name, fills)
         return Examined(claim, wall_us, reports)
+
+    def profile(
+        self, session: ChildSession, name: str, fill: SetFill, timeout_s: float
+    ) -> tuple[dict[str, float], tuple[SetReport, ...]]:
+        """Like `run` for one call, with device time by kernel instead of a time."""
+        self._ask("fill", name, (fill,))
+        kernel_us = session.profile(name, fill, timeout_s)
+        self._ask("collect", name, (fill.index,))
+        return kernel_us, self._ask("examine", name, (fill,))
 
     def lease(self, *, shared: bool = False) -> AbstractContextManager[None]:
         """The device, for ourselves while we time; starting children and loading need no lease."""
@@ -180,7 +199,7 @@ class TaskBench:
         self, variant: str, warm_up_lease: AbstractContextManager[None] | None = None
     ) -> ChildSession:
         """`warm_up_lease` is for a caller that does not hold the device already."""
-        session = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
+        session, _ = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
         program = Program("module", class_name=_REFERENCE_CLASS[variant], source=self.task.source + _COMPILED)
         try:
             session.load(program, self.settings.device, self.settings.load_timeout_s)

@@ -1,33 +1,55 @@
 """Does the candidate compute with kernels of its own, or does it wrap the library that it should replace?
 
-Three answers, from weak to strong: its text defines a kernel; the profiler saw one of them run (a claim
-of the child's, which gives the stated share of the device time); and the candidate with its kernels
-emptied, in another child, gets the result wrong. The last one is decided by memory that the verifier
-reads: a decoy that is never launched, or whose result is thrown away, changes nothing when it is emptied.
+Three answers. Its text defines a kernel. In a second child, which is asked the same as the one that was
+timed, the profiler looks at one call at a secret place among those that were timed there: so a candidate
+that does something else when it is looked at must know when that is. And the candidate with its kernels
+emptied, in another child, gets the result wrong: a decoy that is never launched, or whose result is thrown
+away, changes nothing when it is emptied. The last one is decided by memory that the verifier reads; of the
+second, the names and times are the child's word.
 """
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+import structlog
+
 from coding_framework.cuda.executors.host.bench import BASE, TaskBench
 from coding_framework.cuda.executors.host.kernels import own_kernel_names, without_kernels
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
+from coding_framework.cuda.executors.host.session import Program
 from coding_framework.cuda.executors.host.trial import Trial
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.records import Candidate, Verdict
 
+_log = structlog.get_logger(__name__)
+
 _PROFILE_TIMEOUT_S = 60.0
+_LIBRARY_SCOPES: Final = frozenset({"at", "c10", "torch", "cutlass", "cute", "cub", "thrust", "cuda", "std"})
+_LIBRARY_NAME: Final = re.compile(
+    r"sm\d+_|(?:volta|turing|ampere|hopper|maxwell|pascal|cudnn|cublas|cutlass|cask|xmma|nvjet)_|cudnn::|"
+    r"gemv2[NT]_kernel|gemvNSP_kernel|gemmk1_kernel|gemmSN_[NT]{2}_kernel|splitKreduce_kernel|"
+    r"reduce_1Block_kernel|implicit_convolve_|explicit_convolve_"
+)
+"""What kernels without a scope are called in cuBLAS and cuDNN."""
 _COULD_NOT_BUILD = (Verdict.COMPILE_ERROR, Verdict.COMPILE_TIMEOUT, Verdict.NO_CANDIDATE)
 
 
 def check_own_kernels(
-    candidate: Candidate, bench: TaskBench, trial: Trial, programs: ProgramBuilder
+    candidate: Candidate, program: Program, bench: TaskBench, trial: Trial, programs: ProgramBuilder
 ) -> float | None:
-    """Share of the device time in own kernels; raises `Rejected` where they do not matter."""
+    """Share of the device time in own kernels; raises `Rejected` where they do not matter.
+
+    None where no profiler sees anything on this machine: the emptied kernels still decide.
+    """
     if not bench.settings.require_own_kernels:
         return None
     names = require_kernels(candidate)
-    with bench.lease(shared=True):
-        share = own_share(_profile(trial), names)
+    kernel_us = profile_timed_call(program, bench)
+    if kernel_us is not None and not kernel_us:
+        raise Rejected(Verdict.NO_KERNEL, "nothing ran on the device while it was called")
+    share = own_share(kernel_us or {}, names)
     if share == 0.0:
         raise Rejected(Verdict.NO_KERNEL, "none of its own kernels was launched: it only wraps the library")
     if share is not None and share < bench.config.min_own_kernel_share:
@@ -36,7 +58,6 @@ def check_own_kernels(
             f"only {share:.1%} of its device time is in kernels of its own (at least "
             f"{bench.config.min_own_kernel_share:.0%} is asked for): the library does the work",
         )
-    trial.close()
     if passes_without_kernels(candidate, bench, trial, programs):
         raise Rejected(
             Verdict.NO_KERNEL, "its kernels do not contribute to the result: without them it is still right"
@@ -49,16 +70,30 @@ def require_kernels(candidate: Candidate) -> frozenset[str]:
     names = own_kernel_names(candidate)
     if not names:
         raise Rejected(Verdict.NO_KERNEL, "it defines no kernel of its own: it only wraps the library")
+    borrowed = sorted(name for name in names if _LIBRARY_NAME.match(name))
+    if borrowed:
+        raise Rejected(
+            Verdict.NO_KERNEL, f"its kernel `{borrowed[0]}` is called like one of the library's: rename it"
+        )
     return names
 
 
-def _profile(trial: Trial) -> dict[str, float]:
-    """What the profiler says; where it does not work, the emptied kernels still decide."""
+def profile_timed_call(program: Program, bench: TaskBench) -> dict[str, float] | None:
+    """Device time by kernel of one call among those that are timed; None where kernels cannot be seen."""
+    trial = Trial(bench)
     try:
-        return trial.profile(_PROFILE_TIMEOUT_S)
-    except Rejected as rejection:
-        trial.notes.append(f"could not be profiled: {rejection}")
-        return {}
+        sees_kernels = trial.load(program, is_profiled=True)
+        with bench.lease(shared=True):
+            trial.check_shapes()
+        with bench.lease():
+            trial.approach_timed_call()
+            kernel_us = trial.profile(_PROFILE_TIMEOUT_S)
+    finally:
+        trial.close()
+    if not sees_kernels:
+        _log.warning("kernels_not_seen", task=bench.task.name, reason="the profiler sees no kernels here")
+        return None
+    return kernel_us
 
 
 def own_share(kernel_us: dict[str, float], names: frozenset[str]) -> float | None:
@@ -73,7 +108,8 @@ def is_own(kernel: str, names: frozenset[str]) -> bool:
     """Whether a demangled (`void f<float>(float*)`) or plain kernel name is one of ours."""
     named = kernel.replace("(anonymous namespace)::", "")
     head = named.split("(", 1)[0].split("<", 1)[0].split()
-    return bool(head) and head[-1].rpartition("::")[2] in names
+    path = head[-1].split("::") if head else [""]
+    return path[-1] in names and (len(path) == 1 or path[0] not in _LIBRARY_SCOPES)
 
 
 def passes_without_kernels(

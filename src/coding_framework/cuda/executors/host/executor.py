@@ -161,8 +161,8 @@ class HostExecutor:
             patience_s = self.settings.patience_s if is_last else 0.0
             blocks, references = trial.time_blocks(alone, patience_s=patience_s)
         with stages.stage("coverage"):
-            share = check_own_kernels(candidate, bench, trial, self._programs)
-        trial.close()
+            trial.close()
+            share = check_own_kernels(candidate, program, bench, trial, self._programs)
         with stages.stage("time"), bench.lease():
             return time_candidate(bench, self.settings, blocks, references, alone, share, is_last=is_last)
 

@@ -20,6 +20,7 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     Open,
     Problem,
     Profile,
+    Rehearse,
     Request,
     Run,
 )
@@ -81,6 +82,10 @@ class ChildSession:
         """Before the candidate is there, so that what fails is ours."""
         self._ask(Open(_token(), name, facts.arena, facts.layout), timeout_s)
 
+    def rehearse(self, device: str, timeout_s: float) -> bool:
+        """Get the profiler ready, before the candidate is there; False where it sees no kernels."""
+        return self._ask(Rehearse(_token(), device), timeout_s).get("sees_kernels") is True
+
     def load(self, program: Program, device: str, timeout_s: float) -> None:
         self._ask(
             Load(
@@ -117,9 +122,10 @@ class ChildSession:
             raise ChildNonsense("times that are no times")
         return RunClaim(tuple(float(value) for value in times), _count(reply.get("threads")))
 
-    def profile(self, name: str, index: int, timeout_s: float) -> dict[str, float]:
-        """Device time by kernel name, as the child tells it."""
-        kernels = self._ask(Profile(_token(), name, index), timeout_s).get("kernels")
+    def profile(self, name: str, fill: SetFill, timeout_s: float) -> dict[str, float]:
+        """Call the candidate on this set; device time by kernel name, as the child tells it."""
+        request = Profile(_token(), name, fill.index, fill.flush_value)
+        kernels = self._ask(request, timeout_s).get("kernels")
         if not isinstance(kernels, dict) or len(kernels) > _MAX_KERNEL_NAMES:
             raise ChildNonsense("a profile that is none")
         return {str(name): float(value) for name, value in kernels.items() if _is_time(value)}

@@ -44,18 +44,23 @@ class Trial:
         self._first_threads = 0
         self._spent_s = 0.0
 
-    def load(self, program: Program) -> None:
-        """Start the child, take the candidate in, make the instance for the task's own shape."""
+    def load(self, program: Program, *, is_profiled: bool = False) -> bool:
+        """Start the child, take the candidate in, make the instance for the task's own shape.
+
+        True where a profiler was asked for and sees kernels.
+        """
         settings = self._settings
         wall_s = (
             settings.start_timeout_s + 2 * settings.load_timeout_s + self._config.total_timeout_s + _MARGIN_S
         )
         names = (BASE, *(name for name, _ in self._bench.hidden))
-        self._session = session = self._bench.start_child(wall_s=wall_s, names=names)
+        session, sees_kernels = self._bench.start_child(wall_s=wall_s, names=names, is_profiled=is_profiled)
+        self._session = session
         self._program, self._first_threads = program, session.first_threads
         limit_s = settings.load_timeout_s
         self._ask(lambda: session.load(program, settings.device, limit_s), "loading it", limit_s)
         self._configure(BASE, hidden=False)
+        return sees_kernels
 
     def check_shapes(self) -> None:
         """The task's own shape first, then the hidden ones."""
@@ -91,28 +96,45 @@ class Trial:
                 self.check(BASE, kind, constants={})
         return mine, reference
 
+    def approach_timed_call(self) -> None:
+        """What comes before one of the calls of `time_blocks`, and nobody knows before which."""
+        others = [kind for kind in self._bench.base.distributions if kind != "normal"]
+        blocks = self._settings.blocks
+        for number in range(self._bench.pick(blocks)):
+            self._block()
+            for kind in others[number::blocks]:
+                self.check(BASE, kind, constants={})
+        calls = self._bench.pick(self._bench.calls_per_block)
+        if calls:
+            self._block(calls)
+
     def check(self, name: str, distribution: SetDistribution, *, constants: dict[str, int]) -> None:
         """Two calls on the same secret contents in different memory."""
         fills = self._bench.fills(name, 2, distribution, repeat=True)
         examined = self._run(name, fills)
-        self._judge(examined, fills, constants, hidden=name != BASE)
+        self._judge(examined.reports, fills, constants, hidden=name != BASE)
         if any(report.differs for report in examined.reports):
             self._note("two runs on the same inputs differ in their last bits (both within the budget)")
 
     def profile(self, limit_s: float) -> dict[str, float]:
-        """Device time by kernel, as the child tells it."""
-        session = self._session
+        """Device time by kernel of one call, as the child tells it; its result is judged like any other."""
+        session, bench = self._session, self._bench
         assert session is not None
-        return self._ask(lambda: session.profile(BASE, 0, limit_s), "being profiled", limit_s)
+        fills = bench.fills(BASE, 1, "normal")
+        kernel_us, reports = self._ask(
+            lambda: bench.profile(session, BASE, fills[0], limit_s), "running on the task", limit_s
+        )
+        self._judge(reports, fills, {}, hidden=False)
+        return kernel_us
 
     def close(self) -> None:
         if self._session is not None:
             self._session.close()
 
-    def _block(self) -> Block:
-        fills = self._bench.fills(BASE, self._bench.calls_per_block, "normal")
+    def _block(self, calls: int | None = None) -> Block:
+        fills = self._bench.fills(BASE, calls or self._bench.calls_per_block, "normal")
         examined = self._run(BASE, fills)
-        self._judge(examined, fills, {}, hidden=False)
+        self._judge(examined.reports, fills, {}, hidden=False)
         more = examined.claim.threads - self._first_threads
         if more > 0:
             self._note(f"{more} threads more than before it was loaded")
@@ -161,18 +183,23 @@ class Trial:
             raise reject_fault(fault, self._session.close(), doing, limit_s) from None
 
     def _judge(
-        self, examined: Examined, fills: tuple[SetFill, ...], constants: dict[str, int], *, hidden: bool
+        self,
+        reports: tuple[SetReport, ...],
+        fills: tuple[SetFill, ...],
+        constants: dict[str, int],
+        *,
+        hidden: bool,
     ) -> None:
         distribution = fills[0].distribution
         faults = []
         seen: set[int] = set()
-        for fill, report in zip(fills, examined.reports, strict=True):
+        for fill, report in zip(fills, reports, strict=True):
             shape = "a hidden shape" if hidden else "the task's shape"
             repeat = fill.seed in seen
             faults.append(find_fault(report, shape, distribution, hidden=hidden, repeat=repeat))
             seen.add(fill.seed)
         first = next((fault for fault in faults if fault is not None), None)
-        self.checks.append(shape_check(examined.reports, constants, distribution, hidden, first is None))
+        self.checks.append(shape_check(reports, constants, distribution, hidden, first is None))
         if first is not None:
             raise first
 

@@ -28,7 +28,7 @@ from coding_framework.cuda.executors.host.child.load import (
     LoadProblem,
     load_candidate,
 )
-from coding_framework.cuda.executors.host.child.profile import profile_call
+from coding_framework.cuda.executors.host.child.profile import ProfilingClock
 from coding_framework.cuda.executors.host.exchange.arena import open_arena
 from coding_framework.cuda.executors.host.exchange.protocol import (
     LENGTH,
@@ -36,6 +36,7 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     Load,
     Open,
     Profile,
+    Rehearse,
     Request,
     Run,
     cut,
@@ -129,8 +130,11 @@ class Child:
                     return self._configure(request)
                 case Run():
                     return self._run(request)
+                case Rehearse():
+                    self._profiler = ProfilingClock(request.device)
+                    return {"sees_kernels": self._profiler.rehearse()}
                 case Profile():
-                    return {"kernels": profile_call(self._instances[request.name], request.set_index)}
+                    return self._profile(request)
         except LoadProblem as problem:
             return {"problem": problem.kind, "words": cut(str(problem))}
         except Exception as error:
@@ -159,6 +163,13 @@ class Child:
                 return {"problem": problem[0], "words": cut(problem[1])}
             times_us.append(clock.elapsed_us())
         return {"times_us": times_us, "threads": count_threads()}
+
+    def _profile(self, request: Profile) -> Reply:
+        instance, profiler = self._instances[request.name], self._profiler
+        problem = instance.call(request.set_index, request.flush_value, profiler)
+        if problem is not None:
+            return {"problem": problem[0], "words": cut(problem[1])}
+        return {"kernels": profiler.kernel_us()}
 
     def _device_lost(self) -> bool:
         """Whether the CUDA context is beyond use."""

@@ -112,15 +112,24 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Rehearse:
+    """Get the profiler ready and say whether it sees a kernel of ours; sent before the candidate is."""
+
+    token: str
+    device: str
+
+
+@dataclass(frozen=True)
 class Profile:
-    """Call once under torch's profiler and report device time by kernel name."""
+    """Call once like `Run`, under the profiler, and report device time by kernel name."""
 
     token: str
     name: str
     set_index: int
+    flush_value: int
 
 
-Request = Open | Load | Configure | Run | Profile
+Request = Open | Rehearse | Load | Configure | Run | Profile
 
 
 def pack_request(request: Request) -> bytes:
