@@ -59,6 +59,22 @@ class _Stages:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
 
+@dataclass
+class _Case:
+    """One candidate before the judge, in however many hearings."""
+
+    program: Program
+    candidate: Candidate
+    bench: TaskBench
+    trial: Trial
+    stages: _Stages
+    alone: list[Block] = field(default_factory=list)
+    """Blocks that the reference made with nobody beside it."""
+    is_covered: bool = False
+    """Whether its kernels have been looked at; what is true of a program need not be found out again."""
+    share: float | None = None
+
+
 class HostExecutor:
     """Judges one candidate at a time; keeps the verifier and the last task's bench between them."""
 
@@ -84,7 +100,7 @@ class HostExecutor:
         timing: HostTiming | None = None
         try:
             program = self._build(candidate, bench, stages)
-            timing = self._hear(program, candidate, bench, trial, stages)
+            timing = self._hear(_Case(program, candidate, bench, trial, stages))
             verdict, message = Verdict.PASSED, passed_words(timing)
         except Rejected as rejection:
             verdict, message = rejection.verdict, str(rejection)
@@ -129,42 +145,34 @@ class HostExecutor:
             finally:
                 self._candidate_build = self._programs.last_build
 
-    def _hear(
-        self, program: Program, candidate: Candidate, bench: TaskBench, trial: Trial, stages: _Stages
-    ) -> HostTiming:
-        alone: list[Block] = []
+    def _hear(self, case: _Case) -> HostTiming:
         for hearing in range(1, MAX_HEARINGS):
             try:
-                return self._pass(program, candidate, bench, trial, stages, alone, is_last=False)
+                return self._pass(case, is_last=False)
             except ClocksDisagree as doubt:
-                _log.info("heard_again", task=bench.task.name, hearing=hearing, reason=str(doubt))
-                trial.start_over()
-        return self._pass(program, candidate, bench, trial, stages, alone, is_last=True)
+                _log.info("heard_again", task=case.bench.task.name, hearing=hearing, reason=str(doubt))
+                case.trial.start_over()
+        return self._pass(case, is_last=True)
 
-    def _pass(
-        self,
-        program: Program,
-        candidate: Candidate,
-        bench: TaskBench,
-        trial: Trial,
-        stages: _Stages,
-        alone: list[Block],
-        *,
-        is_last: bool,
-    ) -> HostTiming:
+    def _pass(self, case: _Case, *, is_last: bool) -> HostTiming:
+        bench, trial, stages = case.bench, case.trial, case.stages
         with stages.stage("load"):
             bench.warm_reference()
-            trial.load(program)
+            trial.load(case.program)
         with stages.stage("check"), bench.lease(shared=True):
             trial.check_shapes()
         with stages.stage("time"), bench.lease():
             patience_s = self.settings.patience_s if is_last else 0.0
-            blocks, references = trial.time_blocks(alone, patience_s=patience_s)
-        with stages.stage("coverage"):
-            trial.close()
-            share = check_own_kernels(candidate, program, bench, trial, self._programs)
+            blocks, references = trial.time_blocks(case.alone, patience_s=patience_s)
+        trial.close()
+        if not case.is_covered:
+            with stages.stage("coverage"):
+                case.share = check_own_kernels(case.candidate, case.program, bench, trial, self._programs)
+            case.is_covered = True
         with stages.stage("time"), bench.lease():
-            return time_candidate(bench, self.settings, blocks, references, alone, share, is_last=is_last)
+            return time_candidate(
+                bench, self.settings, blocks, references, case.alone, case.share, is_last=is_last
+            )
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:
