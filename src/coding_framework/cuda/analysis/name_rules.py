@@ -135,9 +135,15 @@ NAME_RULES: tuple[NameRule, ...] = (
         rule="threads",
         reason="starts threads, whose work can go on after the call has returned",
         suggestion="Remove them: parallel work belongs into the kernel.",
-        sure=words("pthread_create thrd_create cudaLaunchHostFunc cudaStreamAddCallback cuLaunchHostFunc"),
+        sure=words(
+            "pthread_create thrd_create cudaLaunchHostFunc cudaStreamAddCallback cuLaunchHostFunc "
+            "cuStreamAddCallback cudaGraphAddHostNode cuGraphAddHostNode"
+        ),
         common=words("thread jthread async"),
-        scoped=words("std::thread std::jthread std::async boost::thread"),
+        scoped=words(
+            "std::thread std::jthread std::async boost::thread at::launch at::intraop_launch "
+            "internal::launch c10::ThreadPool"
+        ),
     ),
     NameRule(
         rule="python-from-native",
@@ -185,6 +191,7 @@ NAME_RULES: tuple[NameRule, ...] = (
             "cudaStreamCreate cudaStreamCreateWithFlags cudaStreamCreateWithPriority "
             "cudaStreamNonBlocking cuStreamCreate cuStreamCreateWithPriority getStreamFromPool"
         ),
+        scoped=words("cuda::setCurrentCUDAStream cuda::getStreamFromPool"),
         severity="warning",
         contracts=HOST_CONTRACTS,
     ),

@@ -32,7 +32,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
             "os.execlp os.execv os.execve os.execvp os.execvpe os.posix_spawn os.posix_spawnp "
             "os.spawnl os.spawnv os.spawnve os.spawnvp os.kill os.killpg os._exit os.abort "
             "os.startfile commands runpy code codeop pdb torch.multiprocessing torch.distributed pip "
-            "ensurepip venv setuptools distutils"
+            "ensurepip venv setuptools distutils posix nt _posixsubprocess"
         ),
     ),
     PythonRule(
@@ -41,7 +41,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
             "shutil os.remove os.unlink os.rename os.replace os.rmdir os.mkdir os.makedirs os.chmod "
             "os.chown os.link os.symlink os.truncate os.open os.write os.listdir os.scandir os.walk "
             "os.mkfifo os.pipe os.dup os.dup2 os.fdopen os.sendfile os.memfd_create glob mmap "
-            "linecache fileinput"
+            "linecache fileinput _io io.open io.FileIO io.open_code codecs.open"
         ),
     ),
     PythonRule(
@@ -62,13 +62,17 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
             "sys.meta_path sys.path_hooks sys.path_importer_cache sys.addaudithook sys.excepthook "
             "sys.exit sys.setswitchinterval importlib imp pkgutil zipimport builtins __builtin__ "
             "traceback weakref.WeakSet types.FunctionType types.CodeType marshal dis bdb trace "
-            "tracemalloc faulthandler sysconfig site operator.attrgetter operator.methodcaller"
+            "tracemalloc faulthandler sysconfig site __main__ coding_framework operator.attrgetter "
+            "operator.methodcaller"
         ),
     ),
     PythonRule(
         "threads", "critical", "runs work beside the call, which can go on after it has returned",
         "Remove it: parallel work belongs into the kernel.",
-        words("threading _thread concurrent sched queue.SimpleQueue greenlet"),
+        words(
+            "threading _thread concurrent sched queue.SimpleQueue greenlet logging.handlers logging.config "
+            "torch.jit.fork torch.jit._fork torch.futures torch._C.fork socketserver"
+        ),
     ),
     PythonRule(
         "process-exit", "critical", "runs code at the end of the process or on signals", _ONLY_COMPUTE,
@@ -85,7 +89,11 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
     PythonRule(
         "global-setting", "critical", "changes the precision of all of torch",
         "Leave torch's settings alone; choose precision inside the kernel.",
-        words("torch.set_float32_matmul_precision torch.set_default_dtype torch.set_default_device"),
+        words(
+            "torch.set_float32_matmul_precision torch.set_default_dtype torch.set_default_device "
+            "torch._C._set_cublas_allow_tf32 torch._C._set_cudnn_allow_tf32 "
+            "torch._C._set_float32_matmul_precision torch._C._set_fp32_precision_setter"
+        ),
     ),
     PythonRule(
         "profiler-interface", "critical", "reaches the profiler that the judge uses", _ONLY_COMPUTE,
@@ -125,7 +133,8 @@ REFLECTION = frozenset({"getattr", "setattr", "delattr", "vars"})
 FORBIDDEN_ATTRIBUTES = words(
     "__subclasses__ __globals__ __code__ __closure__ __builtins__ __loader__ __bases__ __mro__ f_back "
     "f_locals f_globals gi_frame cr_frame tb_frame tb_next __reduce__ __reduce_ex__ __getattribute__ "
-    "cell_contents __torch_function__ __torch_dispatch__ __self__ __func__ __spec__"
+    "cell_contents __torch_function__ __torch_dispatch__ __self__ __func__ __spec__ __setattr__ __delattr__ "
+    "__cuda_array_interface__ __array_interface__ __del__"
 )
 FINE_ENVIRONMENT = words(
     "TORCH_CUDA_ARCH_LIST MAX_JOBS CUDA_HOME CUDA_PATH TORCH_EXTENSIONS_DIR CC CXX TORCH_LOGS "

@@ -29,6 +29,8 @@ _DECLARATORS = words(
     "enum_specifier alias_declaration type_definition for_range_loop lambda_capture_specifier "
     "type_parameter_declaration namespace_definition enumerator"
 )
+_TYPES_WITH_THREADS = frozenset({"thread", "jthread"})
+_THREADS = next(rule for rule in NAME_RULES if rule.rule == "threads")
 _PYTHON = next(rule for rule in NAME_RULES if rule.rule == "python-from-native")
 _NOT_HOST = frozenset({"constexpr", "__device__", "__constant__", "__shared__"})
 _ATTRIBUTE = re.compile(
@@ -41,6 +43,7 @@ def code_findings(index: CodeIndex, contract: Contract) -> Iterator[Finding]:
     yield from _names(index, contract)
     yield from _scoped_names(index, contract)
     yield from _python_objects(index)
+    yield from _hidden_scopes(index)
     yield from _attributes(index)
     yield from _interposition(index)
     yield from _pragma_operators(index)
@@ -200,6 +203,24 @@ def _python_objects(index: CodeIndex) -> Iterator[Finding]:
         last = re.split(r"\W+", text(node).rstrip("; \n"))[-1]
         if last in ("py", "pybind11") and text(node.child_by_field_name("name")) != "py":
             yield _finding(_PYTHON, last, node)
+
+
+def _hidden_scopes(index: CodeIndex) -> Iterator[Finding]:
+    """`namespace s = std;` hides what `s::thread` is, and so does `using worker = thread;`."""
+    for node in index.of("namespace_alias_definition"):
+        if re.search(r"=\s*(?:::\s*)?std\b", text(node)):
+            reason = "another name for `std` hides what is used of it."
+            yield security(
+                "hidden-scope", "critical", line_of(node), reason, "Write `std::` where it is meant."
+            )
+    if index.words & _TYPES_WITH_THREADS:
+        for node in index.of("type_identifier"):
+            parent = node.parent
+            while parent is not None and parent.type in ("type_descriptor", "qualified_identifier"):
+                parent = parent.parent
+            is_alias = parent is not None and parent.type in ("alias_declaration", "type_definition")
+            if is_alias and text(node) in _TYPES_WITH_THREADS and not _declares(node):
+                yield _finding(_THREADS, text(node), node)
 
 
 def _attributes(index: CodeIndex) -> Iterator[Finding]:

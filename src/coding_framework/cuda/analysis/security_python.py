@@ -87,7 +87,10 @@ def _name(node: ast.AST, names: Names) -> Iterator[Finding]:
     assert isinstance(node, ast.Name)
     if node.id in names.defined:
         return
-    if node.id in ("__builtins__", "exec", "eval", "__import__"):
+    if node.id in ("__cuda_array_interface__", "__array_interface__", "__del__"):
+        reason = f"`{node.id}` makes Python do more than stands in forward()."
+        yield security("native-access", "critical", node.lineno, reason, "Use the tensors that were given.")
+    elif node.id in ("__builtins__", "exec", "eval", "__import__"):
         reason = f"`{node.id}` runs code that does not stand in the source."
         yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
     elif node.id in ("globals", "locals"):
@@ -214,6 +217,12 @@ def _function(node: ast.AST, names: Names) -> Iterator[Finding]:
     if node.name in ("__torch_function__", "__torch_dispatch__"):
         reason = f"`{node.name}` changes what operations on tensors do."
         yield security("tensor-subclass", "critical", node.lineno, reason, "Return plain torch tensors.")
+    elif node.name in ("__cuda_array_interface__", "__array_interface__"):
+        reason = f"`{node.name}` makes a tensor of memory that is not the candidate's."
+        yield security("native-access", "critical", node.lineno, reason, "Use the tensors that were given.")
+    elif node.name == "__del__":
+        reason = "`__del__` runs when something is thrown away, outside of the call."
+        yield security("process-exit", "critical", node.lineno, reason, "Do the work in forward().")
 
 
 def _try(node: ast.AST, names: Names) -> Iterator[Finding]:

@@ -154,10 +154,10 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
         module(
             """
             frame = sys._getframe()
-            while 'request' not in frame.f_locals or not hasattr(frame.f_locals['request'], 'sets'):
+            while 'request' not in frame.f_locals or not hasattr(frame.f_locals['request'], 'set_index'):
                 frame = frame.f_back
             request = frame.f_locals['request']
-            body = json.dumps({"token": request.token, "times_us": [1.0] * len(request.sets)}).encode()
+            body = json.dumps({"token": request.token, "time_us": 1.0}).encode()
             for name in os.listdir('/proc/self/fd'):
                 try:
                     if stat.S_ISFIFO(os.fstat(int(name)).st_mode):
@@ -168,8 +168,8 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
             """,
             top=FIND_HARNESS,
         ),
-        {Verdict.WRONG_RESULT},
-        "never written",
+        {Verdict.CRASHED},
+        "an answer that does not belong to the request",
     ),
     "writes nonsense into every pipe": (
         module(
@@ -197,8 +197,8 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
             """,
             top=FIND_HARNESS,
         ),
-        {Verdict.WRONG_RESULT},
-        "elements are wrong",
+        {Verdict.CRASHED},
+        "can't start new thread",
     ),
     "writes the slot from a thread after the answer": (
         module(
@@ -213,8 +213,8 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
             """,
             top=FIND_HARNESS,
         ),
-        {Verdict.WRONG_RESULT, Verdict.NOT_DETERMINISTIC},
-        "",
+        {Verdict.CRASHED},
+        "can't start new thread",
     ),
     "goes on in two processes": (
         module("os.fork()\nreturn self.right(x)", top="import os"),

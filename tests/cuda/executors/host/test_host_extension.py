@@ -12,7 +12,7 @@ from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.coverage import profile_timed_call
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostSettings
-from coding_framework.cuda.executors.host.session import ChildSession, RunClaim
+from coding_framework.cuda.executors.host.session import ChildSession
 from coding_framework.cuda.executors.host.verifier.records import SetFill
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.sandbox.process import ProcessSandbox
@@ -81,9 +81,9 @@ def test_the_profiled_call_is_one_of_the_timed_ones_and_is_judged(
     """The first, and the last: `place` is 0 or 1 of the way."""
     calls: list[int] = []
 
-    def run(session: ChildSession, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> RunClaim:
-        calls.append(len(fills))
-        return asked(session, name, fills, timeout_s)
+    def run(session: ChildSession, name: str, fill: SetFill, timeout_s: float) -> float:
+        calls.append(1)
+        return asked(session, name, fill, timeout_s)
 
     bench = executor._bench_for(TASK)
     program = executor._programs.build(extension(SOURCE), bench.base)
@@ -98,6 +98,15 @@ def test_the_profiled_call_is_one_of_the_timed_ones_and_is_judged(
     wrong = COUNTING.replace("FIRST", str(before + 1)).replace("LAST", str(before + 1))
     with pytest.raises(Rejected, match="elements are wrong"):
         profile_timed_call(executor._programs.build(extension(wrong), bench.base), bench)
+
+
+def test_what_a_kernel_s_text_defines_for_others_does_not_save_a_decoy(executor: HostExecutor) -> None:
+    """Without its body the source would not compile, and that would show nothing."""
+    decoy = "__global__ void decoy(float* x) {\n#define ONE 1\n    x[0] = 1.0f;\n}"
+    source = SOURCE.replace("__global__ void decoy(float* x) { x[0] = 1.0f; }", decoy)
+    outcome = executor.judge_host(TASK, extension(source.replace("++i", "i += ONE")))
+    assert outcome.verdict is Verdict.NO_KERNEL, outcome.message
+    assert "do not contribute" in outcome.message
 
 
 SEEN: dict[str, tuple[dict[str, float], str]] = {

@@ -9,9 +9,12 @@ from __future__ import annotations
 import random
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
@@ -19,7 +22,7 @@ from coding_framework.cuda.executors.host.channel import ChildFault
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.outcome import HostSettings
-from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program, RunClaim
+from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
 from coding_framework.cuda.executors.host.verifier.records import (
     SetFill,
@@ -33,24 +36,21 @@ from coding_framework.cuda.worker import Worker
 from coding_framework.errors import JudgeFault, UserError
 from coding_framework.records import ModuleTask
 
+_Answer = TypeVar("_Answer")
 BASE, REFERENCE = "base", "reference"
 _VERIFIER = "coding_framework.cuda.executors.host.verifier.service:"
 _PREPARE_TIMEOUT_S = 120.0
 _VERIFY_TIMEOUT_S = 120.0
 _REFERENCE_LIFE_S = 24 * 3600.0
+_LEAST_LIMIT_S = 0.01
 
 
 @dataclass(frozen=True)
 class Examined:
-    """One run of a child, timed by us and read by the verifier."""
+    """Some calls of a child, timed by us and read by the verifier."""
 
-    claim: RunClaim
-    wall_us: float
+    block: Block
     reports: tuple[SetReport, ...]
-
-    @property
-    def block(self) -> Block:
-        return Block(self.wall_us, self.claim.times_us)
 
 
 class TaskBench:
@@ -88,6 +88,12 @@ class TaskBench:
     def calls_per_block(self) -> int:
         """Of a timed block: the same for both sides, however little memory the second found."""
         return min(self.shapes[name].layout.num_sets for name in (BASE, REFERENCE))
+
+    @property
+    def timed_distribution(self) -> SetDistribution:
+        """Of every timed call: rows of all sizes, so that no shortcut for harmless ones is worth anything."""
+        usable = {*self.base.distributions} & {*self.shapes[REFERENCE].distributions}
+        return "mixed" if "mixed" in usable else "normal"
 
     @property
     def hidden(self) -> tuple[tuple[str, dict[str, int]], ...]:
@@ -134,24 +140,33 @@ class TaskBench:
         )
 
     def run(self, session: ChildSession, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> Examined:
-        """Fill, run, stop the clock when the verifier has the outputs, then look at them."""
-        self._ask("fill", name, fills)
-        indices = tuple(item.index for item in fills)
-        started = time.perf_counter()
-        claim = session.run(name, fills, timeout_s)
-        self._ask("collect", name, indices)
-        wall_us = (time.perf_counter() - started) * 1e6
-        reports: tuple[SetReport, ...] = self._ask("examine", name, fills)
-        return Examined(claim, wall_us, reports)
+        """Fill a set, run, stop the clock when the verifier has the outputs; the next one. Then look at them.
+
+        What a call is given comes when the one before is over and its outputs are taken: there is nothing
+        to begin with earlier, and nothing to do for several calls at once.
+        """
+        wall_us, claims = 0.0, []
+        for fill in fills:
+            ask = partial(session.run, name, fill, max(timeout_s - wall_us / 1e6, _LEAST_LIMIT_S))
+            took_us, claimed_us = self._timed_call(name, fill, ask)
+            wall_us += took_us
+            claims.append(min(claimed_us, took_us))
+        return Examined(Block(wall_us, tuple(claims)), self._ask("examine", name, fills))
 
     def profile(
         self, session: ChildSession, name: str, fill: SetFill, timeout_s: float
     ) -> tuple[dict[str, float], tuple[SetReport, ...]]:
         """Like `run` for one call, with device time by kernel instead of a time."""
-        self._ask("fill", name, (fill,))
-        kernel_us = session.profile(name, fill, timeout_s)
-        self._ask("collect", name, (fill.index,))
+        _, kernel_us = self._timed_call(name, fill, lambda: session.profile(name, fill, timeout_s))
         return kernel_us, self._ask("examine", name, (fill,))
+
+    def _timed_call(self, name: str, fill: SetFill, call: Callable[[], _Answer]) -> tuple[float, _Answer]:
+        """Microseconds from the request until the outputs are the verifier's, and what the child says."""
+        self._ask("fill", name, fill)
+        started = time.perf_counter()
+        answer = call()
+        self._ask("collect", name, fill.index)
+        return (time.perf_counter() - started) * 1e6, answer
 
     def lease(self, *, shared: bool = False) -> AbstractContextManager[None]:
         """The device, for ourselves while we time; starting children and loading need no lease."""
@@ -167,7 +182,7 @@ class TaskBench:
     def reference_block(self, variant: str = "eager") -> Block:
         """One timed block of the reference."""
         session = self._references.get(variant) or self._start_reference(variant)
-        fills = self.fills(REFERENCE, self.calls_per_block, "normal")
+        fills = self.fills(REFERENCE, self.calls_per_block, self.timed_distribution)
         try:
             examined = self.run(session, REFERENCE, fills, self.config.run_timeout_s)
         except (ChildFault, CandidateProblem) as error:
@@ -200,7 +215,12 @@ class TaskBench:
     ) -> ChildSession:
         """`warm_up_lease` is for a caller that does not hold the device already."""
         session, _ = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
-        program = Program("module", class_name=_REFERENCE_CLASS[variant], source=self.task.source + _COMPILED)
+        program = Program(
+            "module",
+            class_name=_REFERENCE_CLASS[variant],
+            source=self.task.source + _COMPILED,
+            is_trusted=True,
+        )
         try:
             session.load(program, self.settings.device, self.settings.load_timeout_s)
             session.configure(REFERENCE, self.shapes[REFERENCE], program, self.settings.load_timeout_s)

@@ -1,28 +1,30 @@
 """From claims and wall clocks to a time that nobody could talk down.
 
-The child claims a device time for each call. The judge sees one wall time for a block of calls: from
-the request until the verifier holds the outputs in its own memory. Between the two lies what the
-harness itself takes (messages, weights, the cache flush, the copy of the outputs), which is the same
-program for the reference, whose child never sees the candidate. So
+The child claims a device time for each call. The judge sees a wall time for it: from the request until
+the verifier holds the outputs in its own memory. Between the two lies what the harness itself takes
+(messages, weights, the cache flush, the copy of the outputs), which is the same program for the reference,
+whose child never sees the candidate. So, for the sums over a block of calls,
 
     wall estimate = wall time of a candidate's block / calls - overhead of the reference's blocks / calls
 
 is the candidate's time without believing it. Everything else on the machine can only add to a wall time,
 so the least of the blocks is taken on both sides; no block can be had for less than its work, because
-each is on contents of its own. The larger of claim and estimate counts, once the difference is more than
-the overhead itself varies. A claim is refused when even in the best block the calls as claimed leave far
-more of the wall time unexplained than the reference's do (sums of the same calls are held against each
-other, so a call that was slow on a busy machine is in both), or when most calls are claimed to take a
-fraction of what all of them took. Whoever is refused is heard again, the last time for as long as it takes
-the rest of the machine to come to rest, because everyone else waits for the device in the end. In this last
-hearing a difference of a few percent of the overhead is no lie any more, and the wall estimate counts.
+each call is on contents of its own, which are not there before the one before is over. The larger of claim
+and estimate counts, once the difference is more than the overhead itself varies with no candidate there.
+A claim is refused when even in the best block the calls as claimed leave far more of the wall time
+unexplained than the reference's do (sums of the same calls are held against each other, so a call that was
+slow on a busy machine is in both), or when most calls are claimed to take a fraction of what all of them
+took. Whoever is refused is heard again, the last time for as long as it takes the rest of the machine to
+come to rest, because everyone else waits for the device in the end. In this last hearing a difference of a
+few percent of the overhead is no lie any more, and the wall estimate counts.
 
-Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream, in a
-thread or put off until someone looks is not done when the clock stops (then the output is poison) or is
-done before (then it was timed). A forged answer stops the clock early, before the outputs are there.
-Doing a whole block in the first call leaves the block's wall time as it is. What is left to a candidate
-that rewrites the harness in its own process is to save harness work: the flush cannot be left out,
-because the verifier looks for its bytes; the launch overhead of a few copies can.
+Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream or put off
+until someone looks is not done when the clock stops (then the output is poison) or is done before (then it
+was timed). Nothing can be done between two calls: the process has one thread, which waits for the judge
+(`child/single_thread.py`), and the device was waited for. A forged answer stops the clock early, before the
+outputs are there. What is left to a candidate that rewrites the harness in its own process is to save
+harness work: the flush cannot be left out, because the verifier looks for its bytes; all but its last pass,
+and the copies, can.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ other blocks and fresh processes do not help."""
 
 @dataclass(frozen=True)
 class Block:
-    """One run of several calls."""
+    """Several calls, one after the other."""
 
     wall_us: float
-    """From the request until the outputs were in the verifier's memory."""
+    """Of all of them: each from the request until its outputs were in the verifier's memory."""
     claimed_us: tuple[float, ...]
     """Device time of each call as the child tells it."""
 
@@ -79,18 +81,22 @@ class HeldTime:
 def hold_against_wall(
     candidate: Sequence[Block],
     reference: Sequence[Block],
+    alone: Sequence[Block] = (),
     *,
     slack_us: float = SLACK_US,
     slack_share: float = SLACK_SHARE,
 ) -> HeldTime:
-    """The time that counts, and whether the two clocks tell the same."""
-    overheads = sorted(block.overhead_us for block in reference)
-    overhead = overheads[0]
+    """The time that counts, and whether the two clocks tell the same.
+
+    `alone` are blocks of the reference with no candidate there: how much those differ is not in its hands.
+    """
+    overhead = min(block.overhead_us for block in (*reference, *alone))
     wall = max(min(block.wall_us / block.calls for block in candidate) - overhead, 0.0)
     unexplained = min(block.overhead_us for block in candidate) - overhead
     samples = [value for block in candidate for value in block.claimed_us]
     claimed, interval = median_interval(samples)
-    spread = min(overheads[1] - overhead if len(overheads) > 1 else 0.0, slack_us)
+    quiet = sorted(block.overhead_us for block in alone)
+    spread = min(quiet[1] - quiet[0] if len(quiet) > 1 else 0.0, slack_us)
     median = wall if wall > claimed + spread else claimed
     shift = median - claimed
 

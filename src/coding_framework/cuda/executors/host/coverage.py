@@ -123,7 +123,10 @@ def passes_without_kernels(
             emptied.check(BASE, "normal", constants={})
     except Rejected as rejection:
         if rejection.verdict in _COULD_NOT_BUILD:
-            trial.notes.append(f"could not be built with its kernels emptied: {rejection}")
+            raise Rejected(
+                Verdict.NO_KERNEL,
+                f"nothing shows that its kernels matter: with a `return` in front of them, {rejection}",
+            ) from None
         return False
     finally:
         emptied.close()

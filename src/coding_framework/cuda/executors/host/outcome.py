@@ -106,7 +106,7 @@ class HostOutcome(Record):
     build: ExtensionBuild | None = None
     """What the compiler said, for the contract `extension`."""
     notes: tuple[str, ...] = ()
-    """What was seen and is no verdict: threads left running, results that differ in the last bits."""
+    """What was seen and is no verdict: results that differ in the last bits."""
     gate_seconds: dict[str, float] = Field(default_factory=dict)
     """Wall-clock time by stage."""
 

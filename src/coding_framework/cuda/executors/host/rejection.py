@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 
 from coding_framework.cuda.executors.host.channel import ChildEnded, ChildFault, ChildSilent
+from coding_framework.cuda.executors.host.exchange.protocol import Problem
 from coding_framework.cuda.executors.host.session import CandidateProblem
 from coding_framework.cuda.executors.host.verifier.records import SetReport
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.sandbox.base import SandboxResult
-from coding_framework.cuda.verdicts import without_sizes
 from coding_framework.records import Verdict
 
 _STDERR_TAIL = 400
@@ -19,6 +20,17 @@ _BY_PROBLEM = {
     "raised": Verdict.CRASHED,
     "state": Verdict.UNSUPPORTED,
     "aliased": Verdict.ALIASED_OUTPUT,
+}
+_HIDDEN_WORDS: dict[Problem, str] = {
+    "no_class": "it defines no such class",
+    "compile": "it did not compile",
+    "state": "its parameters are not those of the task's module",
+    "type": "it returned something else than a plain torch.Tensor",
+    "count": "it returned another number of results",
+    "shape": "it returned a tensor of the wrong shape",
+    "dtype": "it returned a tensor of the wrong element type",
+    "device": "it returned a tensor that is not dense or not on the device",
+    "aliased": "it returned (part of) one of its inputs instead of a tensor of its own",
 }
 _BY_CUDA_WORDS = (
     (
@@ -38,11 +50,21 @@ _BY_CUDA_WORDS = (
 
 def reject_problem(problem: CandidateProblem, where: str, *, hidden: bool) -> Rejected:
     """What the child itself found."""
-    words = without_sizes(str(problem)) if hidden else str(problem)
+    words = str(problem)
     verdict = _BY_PROBLEM.get(problem.kind, Verdict.WRONG_RESULT)
     if problem.kind == "raised":
         verdict = next((kind for pattern, kind in _BY_CUDA_WORDS if pattern.search(words)), verdict)
-    return Rejected(verdict, f"{words} ({where})")
+    return Rejected(verdict, f"{_hidden_words(problem) if hidden else words} ({where})")
+
+
+def _hidden_words(problem: CandidateProblem) -> str:
+    """Nothing that the candidate has written: it could say how large the shape was."""
+    if problem.kind != "raised":
+        return _HIDDEN_WORDS[problem.kind]
+    error = getattr(builtins, str(problem).partition(":")[0], None)
+    if isinstance(error, type) and issubclass(error, Exception):
+        return f"it raised {error.__name__}"
+    return "it raised an error"
 
 
 def reject_fault(fault: ChildFault, ending: SandboxResult, doing: str, limit_s: float) -> Rejected:

@@ -6,11 +6,10 @@ started (the sandbox sees to that). What a reply says is checked for form and be
 
 from __future__ import annotations
 
-import math
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from coding_framework.cuda.executors.host.arguments import ForwardParameter, plan_arguments
 from coding_framework.cuda.executors.host.channel import Channel, ChildFault, ChildNonsense
@@ -29,6 +28,8 @@ from coding_framework.cuda.sandbox.base import Sandbox, SandboxRequest, SandboxR
 
 _MAX_KERNEL_NAMES = 1000
 _STDERR_TAIL = 1500
+_NO_TIME_US = 1e15
+"""More than any call takes; also keeps integers of any length from being taken for times."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Program:
     module_name: str = ""
     parameters: tuple[ForwardParameter, ...] = ()
     """Of an extension's `forward`."""
+    is_trusted: bool = False
+    """Whether it may start threads: the reference, compiled by torch, does."""
 
 
 class CandidateProblem(Exception):
@@ -53,14 +56,6 @@ class CandidateProblem(Exception):
         self.kind = kind
 
 
-@dataclass(frozen=True)
-class RunClaim:
-    """What the child says about a run."""
-
-    times_us: tuple[float, ...]
-    threads: int
-
-
 class ChildSession:
     """A child of the sandbox that is talked to."""
 
@@ -69,14 +64,13 @@ class ChildSession:
         self._channel = Channel(self._process)
         self._result: SandboxResult | None = None
         try:
-            ready = self._channel.receive(time.monotonic() + start_timeout_s)
+            self._channel.receive(time.monotonic() + start_timeout_s)
         except ChildFault as fault:
             last_words = self.close().stderr.decode(errors="replace")[-_STDERR_TAIL:]
             raise type(fault)(f"{fault} before it was ready\n{last_words}") from None
         except BaseException:
             self.close()
             raise
-        self.first_threads = _count(ready.get("threads"))
 
     def open(self, name: str, facts: ShapeFacts, timeout_s: float) -> None:
         """Before the candidate is there, so that what fails is ours."""
@@ -97,6 +91,7 @@ class ChildSession:
                 header=program.header,
                 module_name=program.module_name,
                 device=device,
+                single_thread=not program.is_trusted,
             ),
             timeout_s,
         )
@@ -112,15 +107,12 @@ class ChildSession:
         )
         self._ask(request, timeout_s)
 
-    def run(self, name: str, fills: tuple[SetFill, ...], timeout_s: float) -> RunClaim:
-        """Call the candidate on these sets, in this order."""
-        sets = tuple(item.index for item in fills)
-        values = tuple(item.flush_value for item in fills)
-        reply = self._ask(Run(_token(), name, sets, values), timeout_s)
-        times = reply.get("times_us")
-        if not isinstance(times, list) or len(times) != len(fills) or not all(map(_is_time, times)):
-            raise ChildNonsense("times that are no times")
-        return RunClaim(tuple(float(value) for value in times), _count(reply.get("threads")))
+    def run(self, name: str, fill: SetFill, timeout_s: float) -> float:
+        """Call the candidate on this set; the time that the child claims for it, in microseconds."""
+        claimed = self._ask(Run(_token(), name, fill.index, fill.flush_value), timeout_s).get("time_us")
+        if not _is_time(claimed):
+            raise ChildNonsense("a time that is none")
+        return float(claimed)
 
     def profile(self, name: str, fill: SetFill, timeout_s: float) -> dict[str, float]:
         """Call the candidate on this set; device time by kernel name, as the child tells it."""
@@ -128,7 +120,7 @@ class ChildSession:
         kernels = self._ask(request, timeout_s).get("kernels")
         if not isinstance(kernels, dict) or len(kernels) > _MAX_KERNEL_NAMES:
             raise ChildNonsense("a profile that is none")
-        return {str(name): float(value) for name, value in kernels.items() if _is_time(value)}
+        return {_plain(name): float(value) for name, value in kernels.items() if _is_time(value)}
 
     def close(self) -> SandboxResult:
         if self._result is None:
@@ -140,7 +132,7 @@ class ChildSession:
         admitted = reply.get("problem")
         for problem in get_args(Problem):
             if problem == admitted:
-                raise CandidateProblem(problem, str(reply.get("words", ""))[:4000])
+                raise CandidateProblem(problem, _plain(reply.get("words", ""))[:4000])
         if admitted is not None:
             raise ChildNonsense("a problem that has no name")
         return reply
@@ -150,10 +142,10 @@ def _token() -> str:
     return secrets.token_hex(16)
 
 
-def _is_time(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= float(value) < math.inf  # type: ignore[arg-type]
+def _is_time(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _NO_TIME_US
 
 
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < 100_000 else 0
+def _plain(text: object) -> str:
+    """Without halves of characters, which no record can hold."""
+    return str(text).encode(errors="replace").decode()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 from coding_framework.cuda.executors.host.bench import TaskBench
@@ -12,6 +11,9 @@ from coding_framework.cuda.executors.host.outcome import HostSettings, HostTimin
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.records import Verdict
+
+NUM_ALONE = 2
+"""Blocks of the reference after the candidate is gone: two, so that it shows how much they differ."""
 
 
 class ClocksDisagree(Rejected):
@@ -34,16 +36,14 @@ def time_candidate(
     """The time that counts; raises `Rejected` for one that cannot be, `ClocksDisagree` for one in doubt.
 
     In the last hearing there is no doubt where a busy machine explains the difference: the larger counts.
-    Called when the candidate's child is gone: a last block of the reference shows how fast it is with
-    nobody beside it, and replaces the interleaved ones if a candidate made those slower. It is added to
-    `alone`, those after earlier hearings.
+    Called when the candidate's child is gone: more blocks of the reference show how fast it is with nobody
+    beside it. They are added to `alone`, those after earlier hearings.
     """
-    alone.append(bench.reference_block())
-    references = undisturbed(interleaved, alone)
-    held = hold(settings, candidate, references)
+    alone += [bench.reference_block() for _ in range(NUM_ALONE)]
+    held = hold(settings, candidate, interleaved, alone)
     if not (held.agree or (is_last and held.within_noise)):
         raise ClocksDisagree(held)
-    median, interval = median_interval([value for block in references for value in block.claimed_us])
+    median, interval = min(_median_of(interleaved), _median_of(alone))
     floor_us, bandwidth_share = floor(bench, held.median_us)
     return HostTiming(
         device=bench.base.device_name,
@@ -62,26 +62,21 @@ def time_candidate(
     )
 
 
-def hold(settings: HostSettings, candidate: list[Block], references: list[Block]) -> HeldTime:
+def hold(
+    settings: HostSettings, candidate: Sequence[Block], interleaved: Sequence[Block], alone: Sequence[Block]
+) -> HeldTime:
     """Both clocks, with the slack that is set."""
     return hold_against_wall(
-        candidate, references, slack_us=settings.clock_slack_us, slack_share=settings.clock_slack_share
+        candidate,
+        interleaved,
+        alone,
+        slack_us=settings.clock_slack_us,
+        slack_share=settings.clock_slack_share,
     )
 
 
-def undisturbed(interleaved: list[Block], all_alone: Sequence[Block]) -> list[Block]:
-    """The interleaved blocks, unless the reference was clearly quicker when it was alone."""
-    if not all_alone:
-        return interleaved
-    alone = min(all_alone, key=lambda block: block.overhead_us)
-    with_candidate, _ = median_interval([value for block in interleaved for value in block.claimed_us])
-    by_itself, _ = median_interval(alone.claimed_us)
-    overheads = sorted(block.overhead_us for block in interleaved)
-    overhead = overheads[len(overheads) // 2]
-    slower = with_candidate > 1.1 * by_itself + 2.0
-    if slower or overhead > 1.2 * max(alone.overhead_us, 0.0) + 5.0:
-        return [alone, replace(alone)]
-    return interleaved
+def _median_of(blocks: Sequence[Block]) -> tuple[float, tuple[float, float]]:
+    return median_interval([value for block in blocks for value in block.claimed_us])
 
 
 def floor(bench: TaskBench, median_us: float) -> tuple[float | None, float | None]:

@@ -12,7 +12,7 @@ from coding_framework.cuda.executors.host.channel import ChildFault
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.rejection import find_fault, reject_fault, reject_problem
 from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
-from coding_framework.cuda.executors.host.timing import hold, undisturbed
+from coding_framework.cuda.executors.host.timing import hold
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
 from coding_framework.cuda.executors.host.verifier.records import SetFill, SetReport
 from coding_framework.cuda.rejection import Rejected
@@ -41,7 +41,6 @@ class Trial:
         bench, self._session, self._program = self._bench, None, None
         self.checks, self.notes = [], []
         self.num_planned = 1 + len(bench.hidden) + len(bench.base.distributions) - 1 + self._settings.blocks
-        self._first_threads = 0
         self._spent_s = 0.0
 
     def load(self, program: Program, *, is_profiled: bool = False) -> bool:
@@ -56,7 +55,7 @@ class Trial:
         names = (BASE, *(name for name, _ in self._bench.hidden))
         session, sees_kernels = self._bench.start_child(wall_s=wall_s, names=names, is_profiled=is_profiled)
         self._session = session
-        self._program, self._first_threads = program, session.first_threads
+        self._program = program
         limit_s = settings.load_timeout_s
         self._ask(lambda: session.load(program, settings.device, limit_s), "loading it", limit_s)
         self._configure(BASE, hidden=False)
@@ -87,7 +86,7 @@ class Trial:
         for number in count():
             if number and number % blocks == 0:
                 is_enough = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
-                if is_enough or hold(self._settings, mine, undisturbed(reference, alone)).agree:
+                if is_enough or hold(self._settings, mine, reference, alone).agree:
                     break
                 self.num_planned += blocks
             mine.append(self._block())
@@ -120,7 +119,7 @@ class Trial:
         """Device time by kernel of one call, as the child tells it; its result is judged like any other."""
         session, bench = self._session, self._bench
         assert session is not None
-        fills = bench.fills(BASE, 1, "normal")
+        fills = bench.fills(BASE, 1, bench.timed_distribution)
         kernel_us, reports = self._ask(
             lambda: bench.profile(session, BASE, fills[0], limit_s), "running on the task", limit_s
         )
@@ -132,12 +131,10 @@ class Trial:
             self._session.close()
 
     def _block(self, calls: int | None = None) -> Block:
-        fills = self._bench.fills(BASE, calls or self._bench.calls_per_block, "normal")
+        bench = self._bench
+        fills = bench.fills(BASE, calls or bench.calls_per_block, bench.timed_distribution)
         examined = self._run(BASE, fills)
         self._judge(examined.reports, fills, {}, hidden=False)
-        more = examined.claim.threads - self._first_threads
-        if more > 0:
-            self._note(f"{more} threads more than before it was loaded")
         return examined.block
 
     def _configure(self, name: str, *, hidden: bool) -> None:
@@ -168,7 +165,7 @@ class Trial:
         examined = self._ask(
             lambda: self._bench.run(session, name, fills, limit_s), doing, limit_s, hidden=hidden
         )
-        self._spent_s += examined.wall_us / 1e6
+        self._spent_s += examined.block.wall_us / 1e6
         return examined
 
     def _ask(

@@ -20,6 +20,7 @@ AF_UNIX = 1
 _LOAD, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _AND = 0x54
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+_CLONE_VM, _CLONE_VFORK, _CLONE_THREAD = 0x100, 0x4000, 0x10000
 _NEW_NAMESPACES = 0x7E020000  # CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET
 
 CLONE, CLONE3, SOCKET, SOCKETPAIR, CONNECT, TGKILL = 56, 435, 41, 53, 42, 234
@@ -175,6 +176,27 @@ def assemble(
     if only_signal_process is not None:
         program += _when_called(TGKILL, _require_argument(only_signal_process, errno.EPERM))
     return b"".join([*program, _give(ALLOW)])
+
+
+def assemble_single_thread() -> bytes:
+    """Another filter on top of the first: no thread and nothing like one is started any more.
+
+    Programs may still be: `fork` copies the memory, and while `vfork` lends it out, its owner waits.
+    """
+    program = [*_head(), *_when_called(CLONE3, [_give(ERRNO | errno.ENOSYS)])]
+    program += _when_called(CLONE, _refuse_shared_memory())
+    return b"".join([*program, _give(ALLOW)])
+
+
+def _refuse_shared_memory() -> list[bytes]:
+    return [
+        _instruction(_LOAD, _FIRST_ARGUMENT),
+        _instruction(_JUMP_ANY_BIT, _CLONE_THREAD, 2, 0),
+        _instruction(_JUMP_ANY_BIT, _CLONE_VM, 0, 2),
+        _instruction(_JUMP_ANY_BIT, _CLONE_VFORK, 1, 0),
+        _give(ERRNO | errno.EAGAIN),
+        _give(ALLOW),
+    ]
 
 
 def _head() -> list[bytes]:

@@ -14,12 +14,13 @@ MNT_DETACH = 2
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 0x1, 0x2, 0x4
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECCOMP = 1, 4, 24, 22
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP = 1, 4, 24
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 36, 38, 47
-PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 4, 2
+PR_CAP_AMBIENT_CLEAR_ALL = 4
 
 _CLONE, _CAPSET, _PIVOT_ROOT, _MOUNT_SETATTR, _CLOSE_RANGE = 56, 126, 155, 442, 436
 _LANDLOCK_CREATE_RULESET, _LANDLOCK_ADD_RULE, _LANDLOCK_RESTRICT_SELF = 444, 445, 446
+_SECCOMP, _SECCOMP_SET_FILTER, _SECCOMP_ALL_THREADS = 317, 1, 1
 _AT_FDCWD, _AT_RECURSIVE, _CAPABILITY_VERSION_3 = -100, 0x8000, 0x20080522
 _LANDLOCK_VERSION, _LANDLOCK_PATH_BENEATH = 1, 1
 
@@ -96,11 +97,14 @@ def close_from(first: int) -> None:
     _syscall(_CLOSE_RANGE, "close_range", first, 0xFFFFFFFF, 0)
 
 
-def install_filter(program: bytes) -> None:
+def install_filter(program: bytes, *, all_threads: bool = False) -> None:
     """Hand the kernel a seccomp program; needs no_new_privs."""
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
-    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.create_string_buffer(header, len(header)))
+    flags = _SECCOMP_ALL_THREADS if all_threads else 0
+    _syscall(
+        _SECCOMP, "seccomp", _SECCOMP_SET_FILTER, flags, ctypes.create_string_buffer(header, len(header))
+    )
 
 
 def landlock_version() -> int:

@@ -50,7 +50,7 @@ class Instance:
         self._sets = [_SetViews(memory.arena, layout.set_map(i)) for i in range(layout.num_sets)]
         if loaded.module_class is not None:
             self._module = _build(loaded.module_class, request, device)
-            self._targets = _match_state(self._module, layout.call)
+            self._targets = _match_state(self._module, layout.call, device)
         else:
             first = self._sets[0]
             self._targets = [item.clone() for item in (*first.parameters, *first.buffers)]
@@ -108,12 +108,13 @@ class _SetViews:
         self.outputs = [arena.view(item) for item in placed.outputs]
         self.flush = arena.view(placed.flush)
         tensors = [item for item in self.inputs if isinstance(item, torch.Tensor)]
-        self.given = [_bytes_of(item) for item in (*tensors, *self.parameters)]
-        """Where a result must not lie."""
+        self.given = [_bytes_of(item) for item in (*tensors, *self.parameters, *self.outputs)]
+        """Where a result must not lie: what is laid over the room for it need not be copied there."""
+        self._copy = torch.Tensor.copy_
 
     def copy_state_into(self, targets: list[torch.Tensor]) -> None:
         for target, source in zip(targets, (*self.parameters, *self.buffers), strict=True):
-            target.copy_(source)
+            self._copy(target, source)
 
 
 def _value(constant: Constant) -> object:
@@ -142,9 +143,30 @@ def _build(module_class: Any, request: Configure, device: str) -> Any:
     return module.to(device)
 
 
-def _match_state(module: Any, call: CallShape) -> list[torch.Tensor]:
+def _own_state(module: Any, device: str) -> dict[str, Any]:
+    """What torch itself knows as the module's state, whatever the module says of it, and real memory."""
+    import torch
+
+    state = {
+        **dict(torch.nn.Module.named_parameters(module)),
+        **dict(torch.nn.Module.named_buffers(module)),
+    }
+    for name, value in state.items():
+        if type(value) not in (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", torch.Tensor)):
+            raise LoadProblem("state", f"`{name}` is a {type(value).__name__}, not a plain torch tensor")
+        if value.layout is not torch.strided or value.device.type != device:
+            raise LoadProblem(
+                "state",
+                f"`{name}` is a {value.layout} tensor on {value.device}: it must be dense, on {device}",
+            )
+    return state
+
+
+def _match_state(module: Any, call: CallShape, device: str) -> list[torch.Tensor]:
     """For each tensor of the reference's state, the candidate's own: by name, else by order and shape."""
-    own: dict[str, Any] = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    import torch
+
+    own = _own_state(module, device)
     matched: dict[str, Any] = {}
     for wanted in (*call.parameters, *call.buffers):
         mine = own.get(wanted.name)
@@ -160,7 +182,7 @@ def _match_state(module: Any, call: CallShape) -> list[torch.Tensor]:
                     "its parameters with the same names and shapes, because they are set before every call",
                 )
             matched[wanted.name] = own.pop(partner)
-    return [matched[wanted.name].detach() for wanted in (*call.parameters, *call.buffers)]
+    return [torch.Tensor.detach(matched[wanted.name]) for wanted in (*call.parameters, *call.buffers)]
 
 
 def _problem_with(value: Any, slot: torch.Tensor, views: _SetViews, device: str) -> CallProblem | None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from coding_framework.cuda.executors.host.child.load import (
     load_candidate,
 )
 from coding_framework.cuda.executors.host.child.profile import ProfilingClock
+from coding_framework.cuda.executors.host.child.single_thread import forbid_threads
 from coding_framework.cuda.executors.host.exchange.arena import open_arena
 from coding_framework.cuda.executors.host.exchange.protocol import (
     LENGTH,
@@ -113,7 +113,7 @@ class Child:
         self._device = "cpu"
 
     def serve(self, receive: Callable[[], Request | None], send: Callable[[bytes], None]) -> None:
-        send(pack_reply({"ready": os.getpid(), "threads": count_threads()}))
+        send(pack_reply({"ready": os.getpid()}))
         while (request := receive()) is not None:
             send(pack_reply({"token": request.token, **self.answer(request)}))
 
@@ -143,9 +143,11 @@ class Child:
     def _load(self, request: Load) -> Reply:
         self._device = request.device
         clock = make_clock(request.device)
+        if request.single_thread:
+            forbid_threads()
         self._loaded = load_candidate(request)
         self._clock: Clock = clock
-        return {"threads": count_threads()}
+        return {}
 
     def _configure(self, request: Configure) -> Reply:
         assert self._loaded is not None
@@ -156,13 +158,10 @@ class Child:
 
     def _run(self, request: Run) -> Reply:
         instance, clock = self._instances[request.name], self._clock
-        times_us = []
-        for index, flush_value in zip(request.sets, request.flush_values, strict=True):
-            problem = instance.call(index, flush_value, clock)
-            if problem is not None:
-                return {"problem": problem[0], "words": cut(problem[1])}
-            times_us.append(clock.elapsed_us())
-        return {"times_us": times_us, "threads": count_threads()}
+        problem = instance.call(request.set_index, request.flush_value, clock)
+        if problem is not None:
+            return {"problem": problem[0], "words": cut(problem[1])}
+        return {"time_us": clock.elapsed_us()}
 
     def _profile(self, request: Profile) -> Reply:
         instance, profiler = self._instances[request.name], self._profiler
@@ -182,14 +181,6 @@ class Child:
         except Exception:
             return True
         return False
-
-
-def count_threads() -> int:
-    """Native threads where the system tells, Python's otherwise."""
-    try:
-        return len(list(Path("/proc/self/task").iterdir()))
-    except OSError:
-        return threading.active_count()
 
 
 def describe(error: Exception) -> str:

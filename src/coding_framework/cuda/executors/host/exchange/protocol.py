@@ -74,6 +74,8 @@ class Load:
     header: Literal["light", "full"] = "light"
     module_name: str = ""
     device: str = "cuda"
+    single_thread: bool = False
+    """Whether no thread may be started from now on."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,13 @@ class Configure:
 
 @dataclass(frozen=True)
 class Run:
-    """Call the instance once for each set named, in this order."""
+    """Call the instance once, on this set."""
 
     token: str
     name: str
-    sets: tuple[int, ...]
-    flush_values: tuple[int, ...]
-    """The byte that each set's flush region is to be filled with; the verifier looks for it."""
+    set_index: int
+    flush_value: int
+    """The byte that the set's flush region is to be filled with; the verifier looks for it."""
 
 
 @dataclass(frozen=True)

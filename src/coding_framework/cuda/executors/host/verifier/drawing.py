@@ -6,6 +6,8 @@ Each input of the task is drawn in its own kind, seen from what `get_inputs()` g
     unit         floats in [0, 1]: uniform over [0, 1), smaller for `small`
     structured   everything else (triangular, masks, indices): `get_inputs()` again, under the seed
 
+In `mixed`, a third of a free input's rows each is of ordinary size, large and small.
+
 Parameters are their first values moved around and shifted by a tenth of their scale, so that they keep
 the distribution that the module was built for, and no bias is all zeros. Buffers keep their values:
 running variances must stay positive.
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     import torch
 
 InputKind = Literal["free", "unit", "structured", "constant"]
-SetDistribution = Literal["normal", "uniform", "large", "small", "integers"]
-DISTRIBUTIONS: tuple[SetDistribution, ...] = ("normal", "uniform", "large", "small", "integers")
+SetDistribution = Literal["normal", "uniform", "large", "small", "integers", "mixed"]
+DISTRIBUTIONS: tuple[SetDistribution, ...] = ("normal", "uniform", "large", "small", "integers", "mixed")
 LARGE, SMALL = 10.0, 0.01
 _FEW_ZEROS = 0.01
 _PARAMETER_SHIFT = 0.1
@@ -107,9 +109,20 @@ def _draw(
         return torch.floor(uniform * 17 - 8).to(dtype)
     if distribution == "uniform":
         return ((2 * uniform - 1) * (3**0.5 * template.scale)).to(dtype)
-    factor = {"large": LARGE, "small": SMALL}.get(distribution, 1.0) * template.scale
     normal = torch.randn(shape, generator=generator, device=device, dtype=torch.float32)
+    if distribution == "mixed":
+        return (normal * _row_factors(shape, generator, device) * template.scale).to(dtype)
+    factor = {"large": LARGE, "small": SMALL}.get(distribution, 1.0) * template.scale
     return (normal * factor).to(dtype)
+
+
+def _row_factors(shape: torch.Size, generator: torch.Generator, device: str) -> torch.Tensor:
+    """One for each row: large, small or neither, so that no look at a few rows tells what the others are."""
+    import torch
+
+    rows = (*shape[:-1], 1) if len(shape) > 1 else tuple(shape)
+    kind = torch.randint(3, rows, generator=generator, device=device)
+    return torch.tensor([1.0, LARGE, SMALL], device=device)[kind]
 
 
 def draw_parameter(base: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

@@ -1,9 +1,9 @@
 """The verifier: a trusted process that owns the exchange memory and knows what is right.
 
-Called by name through a `Worker`; keeps the prepared shapes between calls. For every run: `fill`
-puts secret inputs and weights into the sets and poisons the outputs; the child runs; `collect` copies
-the outputs into private memory at once, which is the moment at which the judge's clock stops; `examine`
-then computes the expected values, compares, and looks again for whatever changed meanwhile.
+Called by name through a `Worker`; keeps the prepared shapes between calls. For every call: `fill`
+puts secret inputs and weights into its set and poisons the outputs; the child runs; `collect` copies
+the outputs into private memory at once, which is the moment at which the judge's clock stops. After some
+calls `examine` computes the expected values, compares, and looks again for whatever changed meanwhile.
 
 Expected values do not exist while the candidate runs, and never leave this process but for a few
 wrong elements in a report.
@@ -63,21 +63,20 @@ def rest(device: str) -> None:
     release_memory(device)
 
 
-def fill(key: str, fills: tuple[SetFill, ...]) -> None:
+def fill(key: str, item: SetFill) -> None:
     """Fresh contents, poisoned outputs, whole guards; returns when the device has them."""
     shape = _shapes[key]
-    for item in fills:
-        drawn = shape.reference.draw(item.seed, item.distribution)
-        for slot, value in zip(shape.read_slots(item.index), tensors_of(drawn), strict=True):
-            slot.copy_(value)
-        shape.poison(item)
+    drawn = shape.reference.draw(item.seed, item.distribution)
+    for slot, value in zip(shape.read_slots(item.index), tensors_of(drawn), strict=True):
+        slot.copy_(value)
+    shape.poison(item)
     shape.synchronize()
 
 
-def collect(key: str, indices: tuple[int, ...]) -> None:
-    """Copy the outputs of these sets into private memory, now."""
+def collect(key: str, index: int) -> None:
+    """Copy the outputs of this set into private memory, now."""
     shape = _shapes[key]
-    shape.collected = {index: [slot.clone() for slot in shape.output_slots(index)] for index in indices}
+    shape.collected[index] = [slot.clone() for slot in shape.output_slots(index)]
     shape.synchronize()
 
 
@@ -89,7 +88,9 @@ def examine(key: str, fills: tuple[SetFill, ...]) -> tuple[SetReport, ...]:
     first_of: dict[int, int] = {}
     for item in fills:
         first_of.setdefault(item.seed, item.index)
-    return tuple(_examine_set(shape, item, late[item.index], first_of[item.seed]) for item in fills)
+    reports = tuple(_examine_set(shape, item, late[item.index], first_of[item.seed]) for item in fills)
+    shape.collected.clear()
+    return reports
 
 
 def tensors_of(drawn: DrawnSet) -> list[torch.Tensor]:
