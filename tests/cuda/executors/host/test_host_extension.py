@@ -100,6 +100,20 @@ def test_the_profiled_call_is_one_of_the_timed_ones_and_is_judged(
         profile_timed_call(executor._programs.build(extension(wrong), bench.base), bench)
 
 
+def test_an_extension_starts_neither_threads_nor_programs(executor: HostExecutor) -> None:
+    """Here it comes as far as that: static analysis, which refuses it, is another gate's."""
+    checks = (
+        'TORCH_CHECK(fork() == -1, "a program was started");\n'
+        "    try { std::thread([] {}).join(); } catch (const std::system_error&) { TORCH_CHECK(false, "
+        '"neither"); }\n'
+    )
+    source = SOURCE.replace("auto y =", checks + "    auto y =")
+    includes = "#include <thread>\n#include <system_error>\n#include <unistd.h>\n"
+    outcome = executor.judge_host(TASK, extension(includes + source))
+    assert outcome.verdict is Verdict.CRASHED, outcome.message
+    assert "neither" in outcome.message
+
+
 def test_what_a_kernel_s_text_defines_for_others_does_not_save_a_decoy(executor: HostExecutor) -> None:
     """Without its body the source would not compile, and that would show nothing."""
     decoy = "__global__ void decoy(float* x) {\n#define ONE 1\n    x[0] = 1.0f;\n}"

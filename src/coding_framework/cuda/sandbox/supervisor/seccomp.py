@@ -133,6 +133,8 @@ DENIED_WITHOUT_NAMESPACES = {
 }
 """What Landlock does not hold back on the host's files, and IPC objects that outlive the program."""
 
+PROGRAMS = {"fork": 57, "vfork": 58, "execve": 59, "execveat": 322}
+
 SIGNALS = {
     "kill": 62,
     "tkill": 200,
@@ -178,13 +180,18 @@ def assemble(
     return b"".join([*program, _give(ALLOW)])
 
 
-def assemble_single_thread() -> bytes:
+def assemble_single_thread(*, programs: bool) -> bytes:
     """Another filter on top of the first: no thread and nothing like one is started any more.
 
-    Programs may still be: `fork` copies the memory, and while `vfork` lends it out, its owner waits.
+    With `programs`, those may still be: `fork` copies the memory, and while `vfork` lends it out, its owner
+    waits.
     """
     program = [*_head(), *_when_called(CLONE3, [_give(ERRNO | errno.ENOSYS)])]
-    program += _when_called(CLONE, _refuse_shared_memory())
+    if programs:
+        program += _when_called(CLONE, _refuse_shared_memory())
+    else:
+        for number in (CLONE, *PROGRAMS.values()):
+            program += _when_called(number, [_give(ERRNO | errno.EAGAIN)])
     return b"".join([*program, _give(ALLOW)])
 
 

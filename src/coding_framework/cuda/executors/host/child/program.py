@@ -144,7 +144,7 @@ class Child:
         self._device = request.device
         clock = make_clock(request.device)
         if request.single_thread:
-            forbid_threads()
+            forbid_threads(programs=request.contract == "module")
         self._loaded = load_candidate(request)
         self._clock: Clock = clock
         return {}
