@@ -69,9 +69,9 @@ class CheckRunner:
         drawn = [self.draw(subject.task, check) for check in checks]
         cubin = subject.cubin()
         requests = (
-            self.request(subject, check, inputs, cubin=cubin)
+            self.request(subject, check, inputs, cubin=cubin, is_second=is_second)
             for check, inputs in zip(checks, drawn, strict=True)
-            for _ in range(2)
+            for is_second in (False, True)
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
@@ -167,8 +167,12 @@ class CheckRunner:
         inputs: dict[str, Buffer],
         *,
         cubin: bytes = b"",
+        is_second: bool = False,
     ) -> ExecutionRequest:
-        """What the executor needs for one run; unwritten memory looks different in each."""
+        """What the executor needs for one run; unwritten memory looks different in each.
+
+        The second on the same inputs has its blocks in another order, where that can be chosen.
+        """
         large = check.dimensions == subject.task.timing_shape
         pattern = fresh_poison()
         try:
@@ -177,6 +181,7 @@ class CheckRunner:
                 cubin=cubin,
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
                 buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
+                upper_blocks_first=is_second,
                 poison=pattern,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )

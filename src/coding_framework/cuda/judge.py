@@ -35,6 +35,7 @@ from coding_framework.cuda.verdicts import (
     contract_words,
     passed_words,
     unsafe_words,
+    without_sizes,
 )
 from coding_framework.records import (
     MAX_SOURCE_BYTES,
@@ -85,7 +86,7 @@ class Judge:
                 candidate,
                 progress,
                 Verdict.BAD_LAUNCH_PLAN,
-                str(violation),
+                without_sizes(str(violation)),
                 source_line=violation.line,
             )
         message = passed_words(timing, profile)

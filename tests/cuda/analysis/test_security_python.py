@@ -100,6 +100,11 @@ REFUSED = [
     ("hidden-module", "from torch import *"),
     ("introspection", "import coding_framework.cuda"),
     ("introspection", "import __main__"),
+    ("unpickling", "import pickle"),
+    ("introspection", "import timeit"),
+    ("introspection", "import pydoc\npydoc.locate('os')"),
+    ("introspection", "def f(x):\n    match x:\n        case object(__globals__=g): return g"),
+    ("native-access", "import torch\ntorch.ops.load_library('libc.so.6')"),
     ("process", "import posix"),
     ("file-access", "import io\nio.open('x')"),
     ("threads", "from logging.handlers import QueueListener"),
@@ -128,6 +133,10 @@ REFUSED = [
 ]
 
 FINE = [
+    "import torch\nflash = hasattr(torch.nn.functional, 'scaled_dot_product_attention')",
+    "import torch\nkind = getattr(torch, 'float8_e4m3fn', None)",
+    "try:\n    import triton\nexcept ImportError:\n    triton = None\nhas = triton is not None",
+    "def f():\n    from math import sqrt\ndef g():\n    from torch import sqrt",
     "import torch\nfs = [torch.relu, torch.nn.ReLU]",
     "import torch\nF = torch.nn.functional\nF.relu(1)",
     "import torch.nn as nn\nclass A(nn.Module):\n  def forward(self, x): getattr(self, f'c{x}')(x)",
@@ -143,7 +152,6 @@ DOUBTFUL = [
     ("cuda-graph", "import torch\ng = torch.cuda.CUDAGraph()"),
     ("global-setting", "import torch\ntorch.backends.cudnn.benchmark = True"),
     ("file-access", "text = open('weights.txt').read()"),
-    ("unpickling", "import pickle"),
     ("environment", "import os\nos.environ['OMP_NUM_THREADS'] = '1'"),
     (
         "fallback",

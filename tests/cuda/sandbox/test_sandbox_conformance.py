@@ -64,6 +64,40 @@ def test_a_kept_program_that_ends_by_itself_says_so(bench: Bench) -> None:
     assert held.close().exit_code == 5
 
 
+def test_a_frozen_program_and_all_that_it_started_stand_still(bench: Bench) -> None:
+    code = (
+        "import os, signal, time\n"
+        "word = b'.' if os.fork() else b','\n"
+        "signal.signal(signal.SIGALRM, lambda *_: os.write(1, b'!'))\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)\n"
+        "while True:\n    os.write(1, word)\n    time.sleep(0.001)"
+    )
+    held = bench.start(code)
+    os.set_blocking(held.stdout.fileno(), False)
+
+    def said(seconds: float) -> set[int]:
+        heard: set[int] = set()
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            heard |= set(held.stdout.read() or b"")
+            time.sleep(0.005)
+        return heard
+
+    deadline = time.monotonic() + 30
+    heard: set[int] = set()
+    while heard != set(b".,!") and time.monotonic() < deadline:
+        heard |= said(0.05)
+    assert heard == set(b".,!")
+    for _ in range(3):
+        held.freeze()
+        said(0.3)  # what was on its way
+        assert not said(0.3)
+        held.thaw()
+        assert said(0.5) == set(b".,!")
+    assert len(held.processes()) >= 2
+    assert held.close().ended_by == "killed"
+
+
 def test_a_program_that_is_not_there_ends_with_127(bench: Bench) -> None:
     result = bench.sandbox.run(bench.request("no-such-program-anywhere"))
     assert result.exit_code == 127

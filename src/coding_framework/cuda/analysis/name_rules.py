@@ -105,7 +105,8 @@ NAME_RULES: tuple[NameRule, ...] = (
         reason="reaches into a process: signals, tracing, raw system calls or limits",
         suggestion="Remove it: a candidate only computes.",
         sure=words(
-            "ptrace prctl syscall sigaction sigprocmask sigaltstack tgkill tkill setitimer "
+            "ptrace prctl syscall ualarm ssignal sigset bsd_signal sysv_signal "
+            "sigaction sigprocmask sigaltstack tgkill tkill setitimer "
             "timer_create setrlimit prlimit sched_setaffinity sched_setscheduler setuid setgid "
             "seteuid capset personality setpriority pthread_kill pthread_sigmask longjmp siglongjmp "
             "arch_prctl"
@@ -149,9 +150,13 @@ NAME_RULES: tuple[NameRule, ...] = (
         rule="python-from-native",
         reason="reaches into the Python interpreter, where the judge's own objects are",
         suggestion="Use the tensors that were passed and nothing else of Python.",
-        sure=words("_PyEval_EvalFrameDefault Py_AddPendingCall Py_AtExit"),
+        sure=words(
+            "_PyEval_EvalFrameDefault Py_AddPendingCall Py_AtExit PyObject_GetAttr PyObject_SetAttr "
+            "PyObject_GetAttrString PyObject_SetAttrString PyObject_Call PyObject_CallObject"
+        ),
         scoped=words(
-            "py::exec py::eval py::eval_file pybind11::exec pybind11::eval pybind11::eval_file "
+            "py::exec py::eval py::eval_file py::getattr py::setattr "
+            "pybind11::getattr pybind11::setattr pybind11::exec pybind11::eval pybind11::eval_file "
             "module_::import module::import"
         ),
         prefixes=("PyRun_", "PyImport_", "PyEval_", "PyFrame_", "PySys_", "PyInterpreterState_"),

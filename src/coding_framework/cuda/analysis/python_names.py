@@ -27,7 +27,7 @@ MODULES = words(
 """Modules that are there without being imported by name; others are known by their import."""
 OFTEN_WITHIN = words(
     "sys os builtins torch gc inspect importlib ctypes subprocess threading socket shutil traceback "
-    "multiprocessing atexit mmap pickle io types"
+    "multiprocessing atexit mmap pickle io types weakref operator asyncio pydoc timeit"
 )
 """Modules that others import, and that are reached through them: `torch.os`, `random._os`."""
 
@@ -75,7 +75,8 @@ class Names:
 
     def _import(self, imported: str, name: str, dotted: str, node: ast.stmt) -> None:
         self.imported.append((imported, node.lineno))
-        if self._stands_for.setdefault(name, dotted) != dotted:
+        first = self._stands_for.setdefault(name, dotted)
+        if first != dotted and (self._is_module(first) or self._is_module(dotted)):
             self.hidden.append((dotted, node.lineno))
 
     def _read_aliases(self, nodes: Sequence[ast.AST]) -> bool:
@@ -95,6 +96,7 @@ class Names:
     def _find_hidden(self, nodes: Sequence[ast.AST]) -> None:
         bound = Counter(name for node in nodes for name in _bound_by(node))
         plain = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+        plain |= {id(asked) for node in nodes for asked in _only_asked(node)}
         for node in nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
@@ -122,6 +124,17 @@ class Names:
         if not isinstance(node, ast.Name) or node.id not in self._stands_for:
             return None
         return ".".join([self._stands_for[node.id], *reversed(parts)])
+
+
+def _only_asked(node: ast.AST) -> Iterator[ast.AST]:
+    """Modules of which the text says what is asked: `hasattr(torch, "compile")`, `triton is None`."""
+    match node:
+        case ast.Call(
+            func=ast.Name(id="hasattr" | "getattr"), args=[module, ast.Constant(value=str()), *_], keywords=[]
+        ):
+            yield module
+        case ast.Compare(left=module, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            yield module
 
 
 def _bound_by(node: ast.AST) -> Iterator[str]:

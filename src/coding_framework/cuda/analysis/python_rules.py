@@ -53,15 +53,19 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
     ),
     PythonRule(
         "native-access", "critical", "reaches native memory or functions behind Python", _ONLY_COMPUTE,
-        words("ctypes cffi _ctypes cuda.bindings pycuda numba.cuda.cudadrv"),
+        words(
+            "ctypes cffi _ctypes cuda.bindings pycuda numba.cuda.cudadrv numpy.ctypeslib "
+            "torch.ops.load_library torch.classes.load_library"
+        ),
     ),
     PythonRule(
         "introspection", "critical", "walks the interpreter's objects, frames or modules", _ONLY_COMPUTE,
         words(
             "gc inspect sys._getframe sys._current_frames sys.settrace sys.setprofile sys.modules "
             "sys.meta_path sys.path_hooks sys.path_importer_cache sys.addaudithook sys.excepthook "
-            "sys.exit sys.setswitchinterval importlib imp pkgutil zipimport builtins __builtin__ "
+            "sys.exit sys.setswitchinterval timeit importlib imp pkgutil zipimport builtins __builtin__ "
             "traceback weakref.WeakSet types.FunctionType types.CodeType marshal dis bdb trace "
+            "pydoc unittest cProfile profile doctest string.Formatter typing.get_type_hints "
             "tracemalloc faulthandler sysconfig site __main__ coding_framework operator.attrgetter "
             "operator.methodcaller"
         ),
@@ -107,7 +111,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
     ),
     PythonRule(
         "self-timing", "warning", "measures itself; the judge's own clock counts", "Remove the timing code.",
-        words("torch.cuda.Event torch.utils.benchmark timeit"),
+        words("torch.cuda.Event torch.utils.benchmark"),
     ),
     PythonRule(
         "side-stream", "warning", "works on a stream of its own, outside the window that is timed",
@@ -120,7 +124,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
         words("torch.cuda.CUDAGraph torch.cuda.graph torch.cuda.graphs torch.cuda.make_graphed_callables"),
     ),
     PythonRule(
-        "unpickling", "warning", "loads objects, which can run code", _ONLY_COMPUTE,
+        "unpickling", "critical", "loads objects, which can run code", _ONLY_COMPUTE,
         words("pickle cPickle dill cloudpickle shelve torch.load torch.jit.load numpy.load"),
     ),
     PythonRule(

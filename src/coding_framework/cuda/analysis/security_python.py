@@ -250,6 +250,15 @@ def _embedded_sources(nodes: list[ast.AST], cuda_rules: CudaRules) -> Iterator[F
                 yield finding.model_copy(update={"line": line})
 
 
+def _match_class(node: ast.AST, names: Names) -> Iterator[Finding]:
+    """`case object(__globals__=g)` reads an attribute."""
+    assert isinstance(node, ast.MatchClass)
+    for attribute in node.kwd_attrs:
+        if attribute in FORBIDDEN_ATTRIBUTES:
+            reason = f"`{attribute}` reaches behind Python's objects."
+            yield security("introspection", "critical", node.lineno, reason, "Remove it.")
+
+
 _CHECKS: dict[type[ast.AST], Callable[[ast.AST, Names], Iterator[Finding]]] = {
     ast.Attribute: _attribute,
     ast.Name: _name,
@@ -262,4 +271,5 @@ _CHECKS: dict[type[ast.AST], Callable[[ast.AST, Names], Iterator[Finding]]] = {
     ast.FunctionDef: _function,
     ast.AsyncFunctionDef: _function,
     ast.Try: _try,
+    ast.MatchClass: _match_class,
 }

@@ -74,6 +74,8 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
+    upper_blocks_first: bool = False
+    """Let the emulator begin with the upper half of each grid: what relies on the order of blocks shows."""
     poison: int = 0x7FD5A1B7
     """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
     cubin: bytes = b""

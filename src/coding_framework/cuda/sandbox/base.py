@@ -129,6 +129,16 @@ class SandboxedProcess(Protocol):
 
     def is_running(self) -> bool: ...
 
+    def processes(self) -> list[int]:
+        """All of its processes, as this machine numbers them."""
+        ...
+
+    def freeze(self) -> None:
+        """Stop it with everything it started, from here until `thaw`; returns when nothing of it runs."""
+        ...
+
+    def thaw(self) -> None: ...
+
 
 class Sandbox(Protocol):
     """Holds programs in. Faults of the program are values; a sandbox that cannot work raises."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from coding_framework.cuda.sandbox.base import SandboxResult
+from coding_framework.cuda.sandbox.supervisor import docker_engine, tree
 from coding_framework.cuda.sandbox.supervisor.plan import Plan, Report, write_plan
 from coding_framework.errors import JudgeFault, NotAvailableError
 
@@ -47,6 +48,9 @@ class HeldProcess:
         self._over_limit = False
         self._collected: dict[str, list[bytes]] = {"stdout": [], "stderr": []}
         self._result: SandboxResult | None = None
+        self._plan = plan
+        self._first: int | None = None
+        self._frozen: list[int] = []
         self._process, self._lifeline, self._report = _spawn(plan, files)
         self._threads = [threading.Thread(target=self._collect, args=("stderr",), daemon=True)]
         if stdin is not None:
@@ -67,6 +71,25 @@ class HeldProcess:
 
     def is_running(self) -> bool:
         return self._process.poll() is None
+
+    def processes(self) -> list[int]:
+        """Everything below the supervisor, or in the container."""
+        if self._plan.mode != "docker":
+            return tree.descendants(self._process.pid)
+        if self._first is None:
+            self._first = docker_engine.first_process(self._plan)
+        return [self._first, *tree.descendants(self._first)]
+
+    def freeze(self) -> None:
+        """Stop all of it; raises `JudgeFault` where that is not ours to do."""
+        try:
+            self._frozen = tree.stop(self.processes)
+        except OSError as error:
+            raise JudgeFault(f"the program in the sandbox cannot be stopped: {error}") from error
+
+    def thaw(self) -> None:
+        tree.resume(self._frozen)
+        self._frozen = []
 
     def wait(self) -> SandboxResult:
         """Until its end or its limits."""

@@ -40,7 +40,7 @@ from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.cuda.timers.modelled import baseline_subject
 from coding_framework.cuda.timers.ncu_profile import profile_with_ncu
-from coding_framework.cuda.verdicts import shape_words, wrong_result_words
+from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
 from coding_framework.records import (
     Dimensions,
     Distribution,
@@ -113,7 +113,8 @@ class MeasuredTimer:
                 self._verifier.forget(stale)
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
-            raise Rejected(Verdict(outcome.fault.kind.value), f"{outcome.fault.message} (in a timed call)")
+            words = without_sizes(outcome.fault.message)
+            raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")
         with gpu_lease(self._config.gpu_index, shared=True):
             results = self._verifier.verify(self._verification(subject.task, request, outcome))
         progress.checks.append(_summary(subject.task, results))

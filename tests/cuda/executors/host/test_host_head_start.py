@@ -6,13 +6,17 @@ Each cheat is right in every call, so that only its time is a lie. On CPU tensor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from host_support import TASK, module
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings
+from coding_framework.cuda.executors.host.session import ChildSession
 from coding_framework.cuda.sandbox.process import ProcessSandbox
 from coding_framework.records import Candidate, ModuleTask, Verdict
 
@@ -71,6 +75,37 @@ def test_no_thread_looks_for_the_inputs_of_the_next_call() -> None:
     outcome = judged(product, WATCHES)
     assert outcome.verdict is Verdict.CRASHED, outcome.message
     assert "can't start new thread" in outcome.message
+
+
+def test_nothing_of_it_runs_while_its_inputs_are_put_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever could wake it (a timer, a signal, another process) does so when the clock runs."""
+    sessions: list[ChildSession] = []
+    running: list[bool] = []
+    start_child, ask = TaskBench.start_child, TaskBench._ask
+
+    def started(bench: TaskBench, **given: Any) -> tuple[ChildSession, bool]:
+        session, sees_kernels = start_child(bench, **given)
+        sessions.append(session)
+        return session, sees_kernels
+
+    def asked(bench: TaskBench, function: str, name: str, *given: Any) -> Any:
+        if function == "fill":
+            alive = [session for session in sessions if session._process.is_running()]
+            states = [all(map(is_still, session._process.processes())) for session in alive]
+            running.append(not any(states))
+        return ask(bench, function, name, *given)
+
+    monkeypatch.setattr(TaskBench, "start_child", started)
+    monkeypatch.setattr(TaskBench, "_ask", asked)
+    with HostExecutor(CONFIG, ProcessSandbox(), SETTINGS) as executor:
+        outcome = executor.judge_host(TASK, module("return self.right(x)"))
+    assert outcome.verdict is Verdict.PASSED, outcome.message
+    assert len(running) > 2 * CONFIG.timed_launches
+    assert not any(running)
+
+
+def is_still(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 BATCHES = """
@@ -197,7 +232,7 @@ def test_what_it_says_about_a_hidden_shape_is_not_passed_on(executor: HostExecut
     """
     outcome = executor.judge_host(TASK, module(body))
     assert outcome.verdict is Verdict.CRASHED
-    assert outcome.message == "it raised ValueError (running on a hidden shape)"
+    assert outcome.message == "it raised an error (running on a hidden shape)"
 
 
 def test_half_a_character_is_no_way_out(executor: HostExecutor) -> None:

@@ -309,7 +309,9 @@ def test_the_share_of_own_kernels_is_by_time() -> None:
     assert is_own("void (anonymous namespace)::scale<4>(int)", frozenset({"scale"}))
     assert is_own("scale", frozenset({"scale"}))
     assert not is_own("void rescale(float*)", frozenset({"scale"}))
-    assert is_own("void mine::scale<4>(int)", frozenset({"scale"}))
+    assert is_own("void mine::scale<4>(int)", frozenset({"scale"}), frozenset({"mine"}))
+    assert not is_own("void pytorch_flash::scale<4>(int)", frozenset({"scale"}), frozenset({"mine"}))
+    assert not is_own("void at::scale<4>(int)", frozenset({"scale"}), frozenset({"at"}))
 
 
 def test_a_kernel_with_the_name_of_a_library_s_is_not_taken_for_it() -> None:

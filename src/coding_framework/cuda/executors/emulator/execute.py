@@ -85,7 +85,11 @@ def _run_launch(
     races = GlobalRaces(kernel, launch, memory) if request.detect_races else None
     num_blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
     at_once = _blocks_at_once(launch, kernel)
-    for first in range(0, num_blocks, at_once):
+    starts = range(0, num_blocks, at_once)
+    if request.upper_blocks_first:
+        at_once = min(at_once, -(-num_blocks // 2))
+        starts = range(0, num_blocks, at_once)[::-1]
+    for first in starts:
         geometry = Geometry(launch.grid, launch.block, first, min(at_once, num_blocks - first))
         _run_chunk(kernel, launch, geometry, memory, parameters, counters, budget, races, request)
     counters.unique_sectors = memory.num_touched_sectors()

@@ -148,7 +148,7 @@ class TaskBench:
         wall_us, claims = 0.0, []
         for fill in fills:
             ask = partial(session.run, name, fill, max(timeout_s - wall_us / 1e6, _LEAST_LIMIT_S))
-            took_us, claimed_us = self._timed_call(name, fill, ask)
+            took_us, claimed_us = self._timed_call(session, name, fill, ask)
             wall_us += took_us
             claims.append(min(claimed_us, took_us))
         return Examined(Block(wall_us, tuple(claims)), self._ask("examine", name, fills))
@@ -157,13 +157,24 @@ class TaskBench:
         self, session: ChildSession, name: str, fill: SetFill, timeout_s: float
     ) -> tuple[dict[str, float], tuple[SetReport, ...]]:
         """Like `run` for one call, with device time by kernel instead of a time."""
-        _, kernel_us = self._timed_call(name, fill, lambda: session.profile(name, fill, timeout_s))
+        ask = partial(session.profile, name, fill, timeout_s)
+        _, kernel_us = self._timed_call(session, name, fill, ask)
         return kernel_us, self._ask("examine", name, (fill,))
 
-    def _timed_call(self, name: str, fill: SetFill, call: Callable[[], _Answer]) -> tuple[float, _Answer]:
-        """Microseconds from the request until the outputs are the verifier's, and what the child says."""
-        self._ask("fill", name, fill)
-        started = time.perf_counter()
+    def _timed_call(
+        self, session: ChildSession, name: str, fill: SetFill, call: Callable[[], _Answer]
+    ) -> tuple[float, _Answer]:
+        """Microseconds from the request until the outputs are the verifier's, and what the child says.
+
+        The child is stopped while its inputs are put there: whatever it has set up to be woken by finds
+        them when the clock runs.
+        """
+        session.freeze()
+        try:
+            self._ask("fill", name, fill)
+            started = time.perf_counter()
+        finally:
+            session.thaw()
         answer = call()
         self._ask("collect", name, fill.index)
         return (time.perf_counter() - started) * 1e6, answer

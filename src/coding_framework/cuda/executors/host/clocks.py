@@ -20,11 +20,11 @@ few percent of the overhead is no lie any more, and the wall estimate counts.
 
 Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream or put off
 until someone looks is not done when the clock stops (then the output is poison) or is done before (then it
-was timed). Nothing can be done between two calls: the process has one thread, which waits for the judge
-(`child/single_thread.py`), and the device was waited for. A forged answer stops the clock early, before the
-outputs are there. What is left to a candidate that rewrites the harness in its own process is to save
-harness work: the flush cannot be left out, because the verifier looks for its bytes; all but its last pass,
-and the copies, can.
+was timed). Nothing can be done between two calls: the process is stopped while its inputs are put there,
+and the device was waited for. Nothing can be done beside the harness: it has one thread
+(`child/single_thread.py`). A forged answer stops the clock early, before the outputs are there. What is
+left to a candidate that rewrites the harness in its own process is to save harness work: the flush cannot
+be left out, because the verifier looks for its bytes; all but its last pass, and the copies, can.
 """
 
 from __future__ import annotations

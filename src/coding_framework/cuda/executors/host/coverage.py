@@ -16,7 +16,7 @@ from typing import Final
 import structlog
 
 from coding_framework.cuda.executors.host.bench import BASE, TaskBench
-from coding_framework.cuda.executors.host.kernels import own_kernel_names, without_kernels
+from coding_framework.cuda.executors.host.kernels import own_kernel_names, own_scopes, without_kernels
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
 from coding_framework.cuda.executors.host.session import Program
 from coding_framework.cuda.executors.host.trial import Trial
@@ -27,10 +27,12 @@ _log = structlog.get_logger(__name__)
 
 _PROFILE_TIMEOUT_S = 60.0
 _LIBRARY_SCOPES: Final = frozenset({"at", "c10", "torch", "cutlass", "cute", "cub", "thrust", "cuda", "std"})
+"""Not a candidate's own, even if it opens them."""
 _LIBRARY_NAME: Final = re.compile(
     r"sm\d+_|(?:volta|turing|ampere|hopper|maxwell|pascal|cudnn|cublas|cutlass|cask|xmma|nvjet)_|cudnn::|"
     r"gemv2[NT]_kernel|gemvNSP_kernel|gemmk1_kernel|gemmSN_[NT]{2}_kernel|splitKreduce_kernel|"
-    r"reduce_1Block_kernel|implicit_convolve_|explicit_convolve_"
+    r"reduce_1Block_kernel|implicit_convolve_|explicit_convolve_|fmha_|regular_fft|fft2d_|LSTM_elementWise_|"
+    r"softmax_warp_|triton_(?:poi|red|per)_fused"
 )
 """What kernels without a scope are called in cuBLAS and cuDNN."""
 _COULD_NOT_BUILD = (Verdict.COMPILE_ERROR, Verdict.COMPILE_TIMEOUT, Verdict.NO_CANDIDATE)
@@ -49,7 +51,7 @@ def check_own_kernels(
     kernel_us = profile_timed_call(program, bench)
     if kernel_us is not None and not kernel_us:
         raise Rejected(Verdict.NO_KERNEL, "nothing ran on the device while it was called")
-    share = own_share(kernel_us or {}, names)
+    share = own_share(kernel_us or {}, names, own_scopes(candidate))
     if share == 0.0:
         raise Rejected(Verdict.NO_KERNEL, "none of its own kernels was launched: it only wraps the library")
     if share is not None and share < bench.config.min_own_kernel_share:
@@ -85,6 +87,7 @@ def profile_timed_call(program: Program, bench: TaskBench) -> dict[str, float] |
         sees_kernels = trial.load(program, is_profiled=True)
         with bench.lease(shared=True):
             trial.check_shapes()
+            trial.settle()
         with bench.lease():
             trial.approach_timed_call()
             kernel_us = trial.profile(_PROFILE_TIMEOUT_S)
@@ -96,20 +99,25 @@ def profile_timed_call(program: Program, bench: TaskBench) -> dict[str, float] |
     return kernel_us
 
 
-def own_share(kernel_us: dict[str, float], names: frozenset[str]) -> float | None:
+def own_share(
+    kernel_us: dict[str, float], names: frozenset[str], scopes: frozenset[str] = frozenset()
+) -> float | None:
     """Own device time over all; None where the profiler saw nothing at all."""
     total = sum(kernel_us.values())
     if total <= 0:
         return None
-    return sum(time for kernel, time in kernel_us.items() if is_own(kernel, names)) / total
+    return sum(time for kernel, time in kernel_us.items() if is_own(kernel, names, scopes)) / total
 
 
-def is_own(kernel: str, names: frozenset[str]) -> bool:
-    """Whether a demangled (`void f<float>(float*)`) or plain kernel name is one of ours."""
+def is_own(kernel: str, names: frozenset[str], scopes: frozenset[str] = frozenset()) -> bool:
+    """Whether a demangled (`void f<float>(float*)`) or plain kernel name is one of the candidate's.
+
+    `scopes` are those that its source opens; a kernel in any other is a library's.
+    """
     named = kernel.replace("(anonymous namespace)::", "")
     head = named.split("(", 1)[0].split("<", 1)[0].split()
     path = head[-1].split("::") if head else [""]
-    return path[-1] in names and (len(path) == 1 or path[0] not in _LIBRARY_SCOPES)
+    return path[-1] in names and not {*path[:-1]} - (scopes - _LIBRARY_SCOPES)
 
 
 def passes_without_kernels(

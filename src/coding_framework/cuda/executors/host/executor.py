@@ -161,6 +161,7 @@ class HostExecutor:
             trial.load(case.program)
         with stages.stage("check"), bench.lease(shared=True):
             trial.check_shapes()
+            trial.settle()
         with stages.stage("time"), bench.lease():
             patience_s = self.settings.patience_s if is_last else 0.0
             blocks, references = trial.time_blocks(case.alone, patience_s=patience_s)

@@ -8,11 +8,13 @@ which counts against it: what has no kernel in its text has none.
 from __future__ import annotations
 
 import ast
+import re
 
 from coding_framework.cuda.analysis.syntax import functions, parse
 from coding_framework.records import Candidate
 
 _CUDA_MARK = "__global__"
+_SCOPE = re.compile(r"\b(?:namespace|struct|class)\s+(\w+)")
 
 
 def own_kernel_names(candidate: Candidate) -> frozenset[str]:
@@ -27,6 +29,11 @@ def own_kernel_names(candidate: Candidate) -> frozenset[str]:
         elif isinstance(node, ast.FunctionDef) and _is_triton(node):
             names.add(node.name)
     return frozenset(names)
+
+
+def own_scopes(candidate: Candidate) -> frozenset[str]:
+    """Names of the namespaces and classes that the source opens."""
+    return frozenset(_SCOPE.findall(candidate.source))
 
 
 def without_kernels(candidate: Candidate) -> Candidate:
@@ -70,7 +77,8 @@ def _is_cuda_text(node: ast.AST) -> bool:
 
 
 def _is_triton(node: ast.FunctionDef) -> bool:
-    return any("triton" in (words := ast.unparse(item)) and "jit" in words for item in node.decorator_list)
+    heads = [ast.unparse(item.func if isinstance(item, ast.Call) else item) for item in node.decorator_list]
+    return any(head.rpartition(".")[2] == "jit" for head in heads)
 
 
 def _python_tree(source: str) -> ast.Module | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 
 from coding_framework.cuda.executors.host.channel import ChildEnded, ChildFault, ChildSilent
@@ -20,8 +19,9 @@ _BY_PROBLEM = {
     "raised": Verdict.CRASHED,
     "state": Verdict.UNSUPPORTED,
     "aliased": Verdict.ALIASED_OUTPUT,
+    "processes": Verdict.CRASHED,
 }
-_HIDDEN_WORDS: dict[Problem, str] = {
+_HIDDEN_WORDS: dict[Problem, str] = {  # nothing that the candidate has written: it could tell the shape
     "no_class": "it defines no such class",
     "compile": "it did not compile",
     "state": "its parameters are not those of the task's module",
@@ -31,6 +31,8 @@ _HIDDEN_WORDS: dict[Problem, str] = {
     "dtype": "it returned a tensor of the wrong element type",
     "device": "it returned a tensor that is not dense or not on the device",
     "aliased": "it returned (part of) one of its inputs instead of a tensor of its own",
+    "raised": "it raised an error",
+    "processes": "it leaves processes running beside itself",
 }
 _BY_CUDA_WORDS = (
     (
@@ -54,26 +56,19 @@ def reject_problem(problem: CandidateProblem, where: str, *, hidden: bool) -> Re
     verdict = _BY_PROBLEM.get(problem.kind, Verdict.WRONG_RESULT)
     if problem.kind == "raised":
         verdict = next((kind for pattern, kind in _BY_CUDA_WORDS if pattern.search(words)), verdict)
-    return Rejected(verdict, f"{_hidden_words(problem) if hidden else words} ({where})")
+    return Rejected(verdict, f"{_HIDDEN_WORDS[problem.kind] if hidden else words} ({where})")
 
 
-def _hidden_words(problem: CandidateProblem) -> str:
-    """Nothing that the candidate has written: it could say how large the shape was."""
-    if problem.kind != "raised":
-        return _HIDDEN_WORDS[problem.kind]
-    error = getattr(builtins, str(problem).partition(":")[0], None)
-    if isinstance(error, type) and issubclass(error, Exception):
-        return f"it raised {error.__name__}"
-    return "it raised an error"
-
-
-def reject_fault(fault: ChildFault, ending: SandboxResult, doing: str, limit_s: float) -> Rejected:
+def reject_fault(
+    fault: ChildFault, ending: SandboxResult, doing: str, limit_s: float, *, hidden: bool = False
+) -> Rejected:
     """A child that ended, hung or talked nonsense."""
     if isinstance(fault, ChildSilent) or ending.ended_by == "timeout":
         return Rejected(Verdict.TIMEOUT, f"it did not finish within {limit_s:g} s while {doing}")
     if isinstance(fault, ChildEnded):
         return Rejected(
-            Verdict.CRASHED, f"its process ended before the check, while {doing}{_ending_words(ending)}"
+            Verdict.CRASHED,
+            f"its process ended before the check, while {doing}{'' if hidden else _ending_words(ending)}",
         )
     return Rejected(Verdict.CRASHED, f"its process broke the protocol while {doing}: {fault}")
 

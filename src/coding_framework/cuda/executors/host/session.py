@@ -22,9 +22,11 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     Rehearse,
     Request,
     Run,
+    Settle,
 )
 from coding_framework.cuda.executors.host.verifier.records import SetFill, ShapeFacts
 from coding_framework.cuda.sandbox.base import Sandbox, SandboxRequest, SandboxResult
+from coding_framework.errors import JudgeFault
 
 _MAX_KERNEL_NAMES = 1000
 _STDERR_TAIL = 1500
@@ -71,6 +73,7 @@ class ChildSession:
         except BaseException:
             self.close()
             raise
+        self._first_processes = self._count_processes()
 
     def open(self, name: str, facts: ShapeFacts, timeout_s: float) -> None:
         """Before the candidate is there, so that what fails is ours."""
@@ -106,6 +109,24 @@ class ChildSession:
             arguments=plan_arguments(program.parameters, facts.layout.call, facts.init_values),
         )
         self._ask(request, timeout_s)
+
+    def settle(self, timeout_s: float) -> None:
+        """After the checks: no program is started any more, and none may be running."""
+        self._ask(Settle(_token()), timeout_s)
+        if self._count_processes() > self._first_processes:
+            raise CandidateProblem("processes", "it leaves processes running beside itself")
+
+    def _count_processes(self) -> int:
+        try:
+            return len(self._process.processes())
+        except OSError as error:
+            raise JudgeFault(f"the sandbox does not tell its processes: {error}") from error
+
+    def freeze(self) -> None:
+        self._process.freeze()
+
+    def thaw(self) -> None:
+        self._process.thaw()
 
     def run(self, name: str, fill: SetFill, timeout_s: float) -> float:
         """Call the candidate on this set; the time that the child claims for it, in microseconds."""

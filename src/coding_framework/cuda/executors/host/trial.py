@@ -69,6 +69,12 @@ class Trial:
             self._configure(name, hidden=True)
             self.check(name, usable[position % len(usable)], constants=constants)
 
+    def settle(self) -> None:
+        """Before it is timed: nothing of it runs beside the process that is asked."""
+        session, limit_s = self._session, self._settings.start_timeout_s
+        assert session is not None
+        self._ask(lambda: session.settle(limit_s), "getting ready to be timed", limit_s)
+
     def time_blocks(
         self, alone: Sequence[Block] = (), *, patience_s: float = 0.0
     ) -> tuple[list[Block], list[Block]]:
@@ -177,7 +183,7 @@ class Trial:
             raise reject_problem(problem, doing, hidden=hidden) from None
         except ChildFault as fault:
             assert self._session is not None
-            raise reject_fault(fault, self._session.close(), doing, limit_s) from None
+            raise reject_fault(fault, self._session.close(), doing, limit_s, hidden=hidden) from None
 
     def _judge(
         self,

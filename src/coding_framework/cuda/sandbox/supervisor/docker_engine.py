@@ -24,6 +24,15 @@ def how_it_ended(plan: Plan) -> tuple[bool, str]:
     return out_of_memory == "true", problem
 
 
+def first_process(plan: Plan) -> int:
+    """Of a running container, as this machine numbers it; raises OSError where the engine does not say."""
+    answer = _ask(plan, "inspect", "--format", "{{.State.Pid}}", plan.name)
+    pid = answer.stdout.strip()
+    if answer.returncode != 0 or not pid.isdigit() or pid == "0":
+        raise OSError(f"docker inspect {plan.name}: {answer.stderr.strip() or pid or 'no process'}")
+    return int(pid)
+
+
 def _is_missing_program(problem: str) -> bool:
     """A command that is not in the image is the request's affair: docker ends with 126 or 127."""
     return "exec:" in problem and ("not found" in problem or "no such file" in problem.lower())

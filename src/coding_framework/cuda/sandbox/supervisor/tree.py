@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -35,6 +36,43 @@ def _children(pid: int) -> list[int]:
             with suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as stream:
                 children += [int(word) for word in stream.read().split()]
     return children
+
+
+def stop(processes: Callable[[], list[int]], patience_s: float = 5.0) -> list[int]:
+    """Stop all of these, and who joins them, and wait until none of them runs; which they are.
+
+    Raises OSError for one that is not ours to stop, or that does not stop in time.
+    """
+    stopped: list[int] = []
+    deadline = time.monotonic() + patience_s
+    while True:
+        alive = processes()
+        for pid in alive:
+            if pid not in stopped:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGSTOP)
+                stopped.append(pid)
+        if all(map(_is_still, alive)) and processes() == alive:
+            return stopped
+        if time.monotonic() > deadline:
+            resume(stopped)
+            raise TimeoutError(f"processes {alive} go on")
+
+
+def resume(pids: list[int]) -> None:
+    """Let processes that were stopped go on."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def _is_still(pid: int) -> bool:
+    """Stopped, or gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            return stream.read().rpartition(b")")[2].split()[0] in (b"T", b"t", b"Z", b"X")
+    except OSError:
+        return True
 
 
 def usage(pids: list[int]) -> tuple[int, int]:

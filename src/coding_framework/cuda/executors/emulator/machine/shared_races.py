@@ -7,7 +7,7 @@ of tags stands for all blocks.
 
 Guaranteed: write→read, read→write and write→write (of different values) between warps of a block
 without a barrier between them. Not found: conflicts within one warp in different instructions (they
-run in order), and accesses marked volatile.
+run in order), and accesses that are ordered by their own marks (`acquire`, `release`, `relaxed`).
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from coding_framework.cuda.executors.emulator.ptx import Address, Instruction, S
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
 
 _SPACES = ("global", "shared", "local", "const", "param")
+_MEANT = ("relaxed", "acquire", "release", "acq_rel", "mmio")
+"""Between warps of a block, who only says `volatile` has forgotten a barrier."""
 _STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
 ATOMIC_OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
@@ -24,13 +26,14 @@ def space_of(ins: Instruction) -> str:
 
 def access_of(ins: Instruction, kind: str, operation: str = "") -> Access:
     count = next((int(p[1]) for p in ins.parts if p in ("v2", "v4", "v8")), 1)
+    space = space_of(ins)
     return Access(
-        space=space_of(ins),
+        space=space,
         dtype=ACCESS[kind],
         count=count,
         line=ins.line,
         text=ins.text,
-        volatile=any(p in _STRONG for p in ins.parts[1:]),
+        volatile=any(p in (_MEANT if space == "shared" else _STRONG) for p in ins.parts[1:]),
         read_only="nc" in ins.parts,
         operation=operation,
     )

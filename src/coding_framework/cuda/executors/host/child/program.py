@@ -39,6 +39,7 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
     Rehearse,
     Request,
     Run,
+    Settle,
     cut,
     pack_reply,
 )
@@ -128,6 +129,9 @@ class Child:
                     return self._load(request)
                 case Configure():
                     return self._configure(request)
+                case Settle():
+                    forbid_threads(programs=False)
+                    return {}
                 case Run():
                     return self._run(request)
                 case Rehearse():

@@ -35,6 +35,7 @@ Problem = Literal[
     "dtype",
     "device",
     "aliased",
+    "processes",
 ]
 """What the child itself can find wrong with a candidate."""
 
@@ -103,6 +104,13 @@ class Configure:
 
 
 @dataclass(frozen=True)
+class Settle:
+    """Everything is compiled: from now on no program may be started either."""
+
+    token: str
+
+
+@dataclass(frozen=True)
 class Run:
     """Call the instance once, on this set."""
 
@@ -131,7 +139,7 @@ class Profile:
     flush_value: int
 
 
-Request = Open | Rehearse | Load | Configure | Run | Profile
+Request = Open | Rehearse | Load | Configure | Settle | Run | Profile
 
 
 def pack_request(request: Request) -> bytes:
