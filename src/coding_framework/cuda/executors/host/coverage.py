@@ -29,17 +29,17 @@ _PROFILE_TIMEOUT_S = 60.0
 _LIBRARY_SCOPES: Final = frozenset({"at", "c10", "torch", "cutlass", "cute", "cub", "thrust", "cuda", "std"})
 """Not a candidate's own, even if it opens them."""
 _LIBRARY_NAME: Final = re.compile(
-    r"sm\d+_|(?:volta|turing|ampere|hopper|maxwell|pascal|cudnn|cublas|cutlass|cask|xmma|nvjet)_|cudnn::|"
+    r"sm\d+_|(?:volta|turing|ampere|hopper|maxwell|pascal|cudnn|cublas|cutlass|cask|xmma|nvjet)_|"
     r"gemv2[NT]_kernel|gemvNSP_kernel|gemmk1_kernel|gemmSN_[NT]{2}_kernel|splitKreduce_kernel|"
     r"reduce_1Block_kernel|implicit_convolve_|explicit_convolve_|fmha_|regular_fft|fft2d_|LSTM_elementWise_|"
     r"softmax_warp_|triton_(?:poi|red|per)_fused"
 )
-"""What kernels without a scope are called in cuBLAS and cuDNN."""
+"""What kernels without a scope are called in torch, cuBLAS, cuDNN and cuFFT."""
 _COULD_NOT_BUILD = (Verdict.COMPILE_ERROR, Verdict.COMPILE_TIMEOUT, Verdict.NO_CANDIDATE)
 
 
 def check_own_kernels(
-    candidate: Candidate, program: Program, bench: TaskBench, trial: Trial, programs: ProgramBuilder
+    candidate: Candidate, program: Program, bench: TaskBench, programs: ProgramBuilder
 ) -> float | None:
     """Share of the device time in own kernels; raises `Rejected` where they do not matter.
 
@@ -60,7 +60,7 @@ def check_own_kernels(
             f"only {share:.1%} of its device time is in kernels of its own (at least "
             f"{bench.config.min_own_kernel_share:.0%} is asked for): the library does the work",
         )
-    if passes_without_kernels(candidate, bench, trial, programs):
+    if passes_without_kernels(candidate, bench, programs):
         raise Rejected(
             Verdict.NO_KERNEL, "its kernels do not contribute to the result: without them it is still right"
         )
@@ -120,9 +120,7 @@ def is_own(kernel: str, names: frozenset[str], scopes: frozenset[str] = frozense
     return path[-1] in names and not {*path[:-1]} - (scopes - _LIBRARY_SCOPES)
 
 
-def passes_without_kernels(
-    candidate: Candidate, bench: TaskBench, trial: Trial, programs: ProgramBuilder
-) -> bool:
+def passes_without_kernels(candidate: Candidate, bench: TaskBench, programs: ProgramBuilder) -> bool:
     """Whether it is still right when its kernels do nothing."""
     emptied = Trial(bench)
     try:

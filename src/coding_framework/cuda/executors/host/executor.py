@@ -168,7 +168,7 @@ class HostExecutor:
         trial.close()
         if not case.is_covered:
             with stages.stage("coverage"):
-                case.share = check_own_kernels(case.candidate, case.program, bench, trial, self._programs)
+                case.share = check_own_kernels(case.candidate, case.program, bench, self._programs)
             case.is_covered = True
         with stages.stage("time"), bench.lease():
             return time_candidate(

@@ -67,13 +67,13 @@ class ChildSession:
         self._result: SandboxResult | None = None
         try:
             self._channel.receive(time.monotonic() + start_timeout_s)
+            self._first_processes = self._count_processes()
         except ChildFault as fault:
             last_words = self.close().stderr.decode(errors="replace")[-_STDERR_TAIL:]
             raise type(fault)(f"{fault} before it was ready\n{last_words}") from None
         except BaseException:
             self.close()
             raise
-        self._first_processes = self._count_processes()
 
     def open(self, name: str, facts: ShapeFacts, timeout_s: float) -> None:
         """Before the candidate is there, so that what fails is ours."""

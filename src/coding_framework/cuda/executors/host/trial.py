@@ -85,7 +85,6 @@ class Trial:
         with nobody beside it.
         """
         started = monotonic()
-        others = [kind for kind in self._bench.base.distributions if kind != "normal"]
         blocks = self._settings.blocks
         mine: list[Block] = []
         reference: list[Block] = []
@@ -97,21 +96,24 @@ class Trial:
                 self.num_planned += blocks
             mine.append(self._block())
             reference.append(self._bench.reference_block())
-            for kind in others[number::blocks] if number < blocks else ():
-                self.check(BASE, kind, constants={})
+            self._check_after_block(number)
         return mine, reference
 
     def approach_timed_call(self) -> None:
         """What comes before one of the calls of `time_blocks`, and nobody knows before which."""
-        others = [kind for kind in self._bench.base.distributions if kind != "normal"]
-        blocks = self._settings.blocks
-        for number in range(self._bench.pick(blocks)):
+        for number in range(self._bench.pick(self._settings.blocks)):
             self._block()
-            for kind in others[number::blocks]:
-                self.check(BASE, kind, constants={})
+            self._check_after_block(number)
         calls = self._bench.pick(self._bench.calls_per_block)
         if calls:
             self._block(calls)
+
+    def _check_after_block(self, number: int) -> None:
+        """The other distributions are spread over the blocks of the first round."""
+        others = [kind for kind in self._bench.base.distributions if kind != "normal"]
+        blocks = self._settings.blocks
+        for kind in others[number::blocks] if number < blocks else ():
+            self.check(BASE, kind, constants={})
 
     def check(self, name: str, distribution: SetDistribution, *, constants: dict[str, int]) -> None:
         """Two calls on the same secret contents in different memory."""
