@@ -60,7 +60,7 @@ def try_memory(executor: HostExecutor) -> None:
         f"distributions {bench.base.distributions}"
     )
     started = time.perf_counter()
-    bench.start_child(wall_s=120, names=(BASE,))[0].close()
+    bench.start_child(wall_s=120, names=(BASE,)).close()
     say(f"  a child was started, opened the memory and ended in {time.perf_counter() - started:.1f} s")
     for _ in range(3):
         block = bench.reference_block()

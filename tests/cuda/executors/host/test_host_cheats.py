@@ -281,7 +281,7 @@ def test_clocks_that_disagree_are_heard_again_in_a_fresh_process(
     hearings, children = count(1), count()
     start_child = TaskBench.start_child
 
-    def counted(bench: TaskBench, *, names: tuple[str, ...], **rest: Any) -> tuple[ChildSession, bool]:
+    def counted(bench: TaskBench, *, names: tuple[str, ...], **rest: Any) -> ChildSession:
         if BASE in names:  # and not the reference's
             next(children)
         return start_child(bench, names=names, **rest)

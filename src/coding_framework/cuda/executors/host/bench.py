@@ -102,11 +102,8 @@ class TaskBench:
 
     def start_child(
         self, *, wall_s: float, names: tuple[str, ...], is_profiled: bool = False
-    ) -> tuple[ChildSession, bool]:
-        """A child with the memory of these shapes open and nothing loaded; what fails here is our fault.
-
-        And whether a profiler is ready there that sees kernels.
-        """
+    ) -> ChildSession:
+        """A child with the memory of these shapes open and nothing loaded; what fails here is our fault."""
         files = tuple(self._arena_path(name) for name in names) if self.settings.device == "cpu" else ()
         request = child_request(self.config, device=self.settings.device, wall_s=wall_s, arena_files=files)
         limit_s = self.settings.start_timeout_s
@@ -115,14 +112,14 @@ class TaskBench:
             session = ChildSession(self._sandbox, request, start_timeout_s=limit_s)
             for name in names:
                 session.open(name, self.shapes[name], limit_s)
-            sees_kernels = is_profiled and session.rehearse(self.settings.device, limit_s)
+            session.sees_kernels = is_profiled and session.rehearse(self.settings.device, limit_s)
         except (ChildFault, CandidateProblem) as error:
             ending = session.close() if session is not None else None
             last = ending.stderr.decode(errors="replace")[-1000:] if ending is not None else ""
             raise JudgeFault(
                 f"a child could not be started in the {self._sandbox.name} sandbox: {error}\n{last}"
             ) from error
-        return session, sees_kernels
+        return session
 
     def pick(self, count: int) -> int:
         """A secret number below `count`."""
@@ -225,7 +222,7 @@ class TaskBench:
         self, variant: str, warm_up_lease: AbstractContextManager[None] | None = None
     ) -> ChildSession:
         """`warm_up_lease` is for a caller that does not hold the device already."""
-        session, _ = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
+        session = self.start_child(wall_s=_REFERENCE_LIFE_S, names=(REFERENCE,))
         program = Program(
             "module",
             class_name=_REFERENCE_CLASS[variant],

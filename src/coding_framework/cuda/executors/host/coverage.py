@@ -84,7 +84,7 @@ def profile_timed_call(program: Program, bench: TaskBench) -> dict[str, float] |
     """Device time by kernel of one call among those that are timed; None where kernels cannot be seen."""
     trial = Trial(bench)
     try:
-        sees_kernels = trial.load(program, is_profiled=True)
+        trial.load(program, is_profiled=True)
         with bench.lease(shared=True):
             trial.check_shapes()
             trial.settle()
@@ -93,7 +93,7 @@ def profile_timed_call(program: Program, bench: TaskBench) -> dict[str, float] |
             kernel_us = trial.profile(_PROFILE_TIMEOUT_S)
     finally:
         trial.close()
-    if not sees_kernels:
+    if not trial.sees_kernels:
         _log.warning("kernels_not_seen", task=bench.task.name, reason="the profiler sees no kernels here")
         return None
     return kernel_us

@@ -65,6 +65,8 @@ class ChildSession:
         self._process = sandbox.start(request)
         self._channel = Channel(self._process)
         self._result: SandboxResult | None = None
+        self.sees_kernels = False
+        """Whether a profiler is ready that sees kernels."""
         try:
             self._channel.receive(time.monotonic() + start_timeout_s)
             self._first_processes = self._count_processes()

@@ -43,23 +43,23 @@ class Trial:
         self.num_planned = 1 + len(bench.hidden) + len(bench.base.distributions) - 1 + self._settings.blocks
         self._spent_s = 0.0
 
-    def load(self, program: Program, *, is_profiled: bool = False) -> bool:
-        """Start the child, take the candidate in, make the instance for the task's own shape.
+    @property
+    def sees_kernels(self) -> bool:
+        """Whether a profiler was asked for, and works here."""
+        return self._session is not None and self._session.sees_kernels
 
-        True where a profiler was asked for and sees kernels.
-        """
+    def load(self, program: Program, *, is_profiled: bool = False) -> None:
+        """Start the child, take the candidate in, make the instance for the task's own shape."""
         settings = self._settings
         wall_s = (
             settings.start_timeout_s + 2 * settings.load_timeout_s + self._config.total_timeout_s + _MARGIN_S
         )
         names = (BASE, *(name for name, _ in self._bench.hidden))
-        session, sees_kernels = self._bench.start_child(wall_s=wall_s, names=names, is_profiled=is_profiled)
-        self._session = session
-        self._program = program
+        session = self._bench.start_child(wall_s=wall_s, names=names, is_profiled=is_profiled)
+        self._session, self._program = session, program
         limit_s = settings.load_timeout_s
         self._ask(lambda: session.load(program, settings.device, limit_s), "loading it", limit_s)
         self._configure(BASE, hidden=False)
-        return sees_kernels
 
     def check_shapes(self) -> None:
         """The task's own shape first, then the hidden ones."""
