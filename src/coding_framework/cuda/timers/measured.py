@@ -58,6 +58,8 @@ WARM_UPS = 3
 PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
+Kinds = tuple[Distribution, ...]
+"""Of each call, in order."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
 NUMS_OF_SLOTS = (13, 7, 5, 4, 2)
 """How many places buffers take in turn, the first for which there is memory: a time depends on where they
@@ -90,22 +92,23 @@ class MeasuredTimer:
         """The measured time beside that of the naive kernel."""
         self._verifier.prepare()
         num_checks = len(progress.checks)
+        kinds = kinds_of_calls(subject.task, self._num_sets(subject.task))
 
         def measure() -> MeasureOutcome:
             del progress.checks[num_checks:]  # the timed calls are one check, however often they are made
-            return self._measured(subject, progress)
+            return self._measured(subject, kinds, progress)
 
         outcome = until_clocks_agree(measure)
         others = {str(kind): self._torch_us(subject.task, kind) for kind in self._config.torch_baselines}
-        timing = self._timing(subject.task, outcome, others)
+        timing = self._timing(subject.task, outcome, kinds, others)
         return timing, profile_with_ncu(subject) if self._config.profile else None
 
     def close(self) -> None:
         """Executor and verifier belong to others."""
 
-    def _measured(self, subject: Subject, progress: Progress) -> MeasureOutcome:
+    def _measured(self, subject: Subject, kinds: Kinds, progress: Progress) -> MeasureOutcome:
         """All timed calls, each of them verified."""
-        request = self._request(subject)
+        request = self._request(subject, kinds)
         self._executor.prepare()
         stale = self._executor.stale_arena(request)
         if stale:
@@ -117,30 +120,29 @@ class MeasuredTimer:
             raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")
         with gpu_lease(self._config.gpu_index, shared=True):
             results = self._verifier.verify(self._verification(subject.task, request, outcome))
-        progress.checks.append(_summary(subject.task, results))
+        progress.checks.append(_summary(subject.task, kinds, results))
         _require_right(subject.task, progress.checks[-1], results)
         return outcome
 
-    def _request(self, subject: Subject) -> MeasureRequest:
+    def _request(self, subject: Subject, kinds: Kinds) -> MeasureRequest:
         task, shape = subject.task, subject.task.measured_shape
         if task.baseline not in self._baselines:
             self._baselines[task.baseline] = baseline_subject(task, self._compiler)
-        outputs = tuple(array_of(spec, shape) for spec in task.outputs)
-        count = self._num_sets(num_bytes(outputs))
         request = MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
             candidate=program_of(subject, shape),
             reference=program_of(self._baselines[task.baseline], shape),
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
-            outputs=outputs,
-            sets=tuple(input_set(task, number) for number in range(count)),
+            outputs=output_arrays(task),
+            sets=tuple(input_set(task, kind) for kind in kinds),
         )
         return with_slots(request, self._executor.facts.arena_bytes)
 
-    def _num_sets(self, output_bytes: int) -> int:
+    def _num_sets(self, task: Task) -> int:
         """All timed calls, as far as their outputs fit in memory together."""
-        room = int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // max(output_bytes, 1))
+        output_bytes = max(num_bytes(output_arrays(task)), 1)
+        room = int(_MAX_ARENA_SHARE * self._executor.facts.memory_bytes // output_bytes)
         return WARM_UPS + max(10, min(self._config.timed_launches, room))
 
     def _verification(self, task: Task, request: MeasureRequest, outcome: MeasureOutcome) -> VerifyRequest:
@@ -154,33 +156,34 @@ class MeasuredTimer:
             sets=request.sets,
             arena=outcome.arena,
             places=outcome.places,
-            input_sums=outcome.input_sums,
-            output_sums=outcome.output_sums,
+            sums=outcome.sums,
         )
 
     def _torch_us(self, task: Task, kind: str) -> float:
         """PyTorch's median for this task, once for each."""
         if (task.name, kind) not in self._torch_medians:
-            count = WARM_UPS + self._config.timed_launches
+            kinds = kinds_of_calls(task, WARM_UPS + self._config.timed_launches)
             request = TorchBaselineRequest(
                 device_index=self._config.gpu_index,
                 harness_cubin=self._harness_cubin,
                 task=task,
                 dimensions=task.measured_shape,
                 inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
-                sets=tuple(input_set(task, number) for number in range(count)),
+                sets=tuple(input_set(task, kind) for kind in kinds),
                 flush_bytes=2 * self._executor.facts.l2_bytes,
                 compiled=kind == "compile",
             )
             with gpu_lease(self._config.gpu_index):
                 times = self._verifier.time_torch(request)
-            self._torch_medians[task.name, kind] = typical_us(task, times)[0]
+            self._torch_medians[task.name, kind] = typical_us(times, kinds)[0]
         return self._torch_medians[task.name, kind]
 
-    def _timing(self, task: Task, outcome: MeasureOutcome, others: Mapping[str, float]) -> KernelTiming:
+    def _timing(
+        self, task: Task, outcome: MeasureOutcome, kinds: Kinds, others: Mapping[str, float]
+    ) -> KernelTiming:
         facts, shape = self._executor.facts, task.measured_shape
-        median_us, interval_us = typical_us(task, outcome.candidate_us)
-        reference_us, reference_interval_us = typical_us(task, outcome.reference_us, every=REFERENCE_EVERY)
+        median_us, interval_us = typical_us(outcome.candidate_us, kinds)
+        reference_us, reference_interval_us = typical_us(outcome.reference_us, kinds[::REFERENCE_EVERY])
         floor_us = measured_floor_us(task, shape, facts)
         if median_us < FLOOR_SLACK * floor_us:
             raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, facts.name))
@@ -217,9 +220,8 @@ def with_slots(request: MeasureRequest, ordinary_bytes: int) -> MeasureRequest:
     return next((each for each in tries if arena_bytes(each) <= room), request)
 
 
-def typical_us(task: Task, times_us: Sequence[float], *, every: int = 1) -> tuple[float, tuple[float, float]]:
-    """The middle over all distributions and its interval; the times are those of `every` so many calls."""
-    kinds = [turn(task, number * every) for number in range(len(times_us))]
+def typical_us(times_us: Sequence[float], kinds: Kinds) -> tuple[float, tuple[float, float]]:
+    """The middle over all distributions and its interval."""
     return middle_interval(times_us[WARM_UPS:], kinds[WARM_UPS:])
 
 
@@ -250,6 +252,11 @@ def array_of(spec: TensorSpec, shape: Dimensions) -> Array:
     return Array(spec.name, spec.dtype, spec.num_elements(shape), extents[-1] if len(extents) > 1 else 1)
 
 
+def output_arrays(task: Task) -> tuple[Array, ...]:
+    """Of the measured shape."""
+    return tuple(array_of(spec, task.measured_shape) for spec in task.outputs)
+
+
 def program_of(subject: Subject, shape: Dimensions) -> Program:
     scratch = resolve_scratch(subject.plan, subject.task, shape)
     return Program(
@@ -260,27 +267,33 @@ def program_of(subject: Subject, shape: Dimensions) -> Program:
     )
 
 
-def input_set(task: Task, number: int) -> InputSet:
-    """Secret, independent seeds; the distributions take turns."""
+def input_set(task: Task, kind: Distribution) -> InputSet:
+    """Secret, independent seeds for the inputs of one call."""
     return InputSet(
-        distributions=tuple(_drawn_as(task, spec, turn(task, number)) for spec in task.inputs),
+        distributions=tuple(_drawn_as(task, spec, kind) for spec in task.inputs),
         seeds=tuple(secrets.randbits(64) for _ in task.inputs),
         key=secrets.randbits(64),
         poison=fresh_poison(),
     )
 
 
-def turn(task: Task, number: int) -> Distribution:
-    """The distribution of one call: each of the task's plain ones, and all of these mixed.
+def kinds_of_calls(task: Task, count: int) -> Kinds:
+    """The distribution of each call: all of the task's plain ones, and these mixed, equally often.
 
-    The calls in which the reference runs meet each as often as the others do. The rest, which have a
-    structure to look for, are for the warm-ups, which are verified and not timed.
+    Their order is secret, because a kernel can count its calls. Those calls of the reference that count
+    meet each as often as the others do. The rest, which have a structure to look for, are for the warm-ups,
+    which are verified and not timed.
     """
-    kinds: tuple[Distribution, ...] = (*plain_kinds(task), "mixed")
-    structured = [kind for kind in task.distributions if kind not in kinds]
-    if number < WARM_UPS and structured:
-        return structured[number % len(structured)]
-    return kinds[sum(divmod(number, REFERENCE_EVERY)) % len(kinds)]
+    plain: Kinds = (*plain_kinds(task), "mixed")
+    structured = [kind for kind in task.distributions if kind not in plain] or plain
+    kinds = [structured[number % len(structured)] for number in range(WARM_UPS)]
+    kinds += [plain[sum(divmod(number, REFERENCE_EVERY)) % len(plain)] for number in range(WARM_UPS, count)]
+    counted = range(WARM_UPS * REFERENCE_EVERY, count, REFERENCE_EVERY)
+    for numbers in (counted, [number for number in range(WARM_UPS, count) if number not in counted]):
+        shuffled = secrets.SystemRandom().sample(numbers, len(numbers))
+        for number, kind in zip(numbers, [kinds[other] for other in shuffled], strict=True):
+            kinds[number] = kind
+    return tuple(kinds)
 
 
 def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:
@@ -288,14 +301,14 @@ def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:
     return f"mixed:{','.join(mixed_kinds(task, spec))}" if kind == "mixed" else kind
 
 
-def _summary(task: Task, results: tuple[SetResult, ...]) -> ShapeCheck:
+def _summary(task: Task, kinds: Kinds, results: tuple[SetResult, ...]) -> ShapeCheck:
     """All timed calls as one check."""
     first_bad = next((i for i, result in enumerate(results) if result.num_wrong), None)
     number = 0 if first_bad is None else first_bad
     extents = {spec.name: spec.extents(task.measured_shape) for spec in task.outputs}
     return ShapeCheck(
         dimensions=task.measured_shape,
-        distribution=turn(task, number),
+        distribution=kinds[number],
         hidden=True,
         passed=first_bad is None,
         max_error_ratio=max(result.max_error_ratio for result in results),

@@ -94,6 +94,20 @@ def checksum(ptx: str, data: np.ndarray) -> int:
     return int(launch(ptx, "cf_checksum", arrays, "d", data.nbytes, 99, "t")["t"][0])
 
 
+def seal(ptx: str, sums: np.ndarray, key: int) -> np.ndarray:
+    return launch(ptx, "cf_seal", {"t": sums.copy()}, "t", sums.size, key)["t"]
+
+
+def test_sealed_sums_differ_where_the_sums_do_and_tell_nothing_of_them(ptx: str) -> None:
+    sums = np.arange(700, dtype=np.uint64)  # more than there are threads
+    sealed = seal(ptx, sums, 99)
+    assert np.array_equal(sealed, seal(ptx, sums, 99))
+    assert len(np.unique(sealed)) == sums.size
+    assert not (sealed == seal(ptx, sums, 98)).any()
+    bits = np.unpackbits(sealed.view(np.uint8)).reshape(sums.size, 64)
+    assert (abs(bits.mean(axis=0) - 0.5) < 0.1).all()
+
+
 def compare(
     ptx: str, dtype: str, got: np.ndarray, want: np.ndarray, budget: float
 ) -> tuple[int, float, list[int]]:

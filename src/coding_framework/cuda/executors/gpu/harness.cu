@@ -128,7 +128,7 @@ extern "C" __global__ void cf_widen(const void* data, double* wide, u64 count, i
 }
 
 // One word's part of a keyed sum: any change of the data changes the sum, and without the key nobody
-// can make up for a change.
+// can make up for a change. Who sees the sum of a few known words can work out the key: see cf_seal.
 __device__ u64 keyed(u32 word, u64 place, u64 key) {
   u64 mixed = (word + key) * 0x9E3779B97F4A7C15ull + (place ^ key);
   mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9ull;
@@ -170,6 +170,16 @@ extern "C" __global__ void __launch_bounds__(256, 8) cf_checksum(const u32* data
     mine += keyed(is_half ? *(const unsigned short*)(data + i) : data[i], i, key);
   }
   add_to(sum, mine);
+}
+
+// Sums as they may lie in memory that a candidate can read and write: what they were, and the key, cannot be
+// told from them, so nobody can put one there for other data.
+extern "C" __global__ void cf_seal(u64* sums, u64 count, u64 key) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    u32 bits[4];
+    philox(~key, sums[i], bits);
+    sums[i] = (u64)bits[1] << 32 | bits[0];
+  }
 }
 
 __device__ u32 encode(float value, int type) {

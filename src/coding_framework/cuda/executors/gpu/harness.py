@@ -28,6 +28,7 @@ KERNELS = {
     "cf_redraw": ("QQiiiQQQ", 8),
     "cf_widen": ("QQQi", 8),
     "cf_checksum": ("QQQQ", 8),
+    "cf_seal": ("QQQ", 1),
     "cf_compare": ("QQQiiddQQQ", 6),
     "cf_dirty_shared": ("IIQ", 2),
     "cf_nothing": ("i", 1),
@@ -115,6 +116,10 @@ class Harness:
     def checksum(self, address: int, num_bytes: int, key: int, target: int) -> None:
         """Add the keyed sum of the words to the 64-bit number at `target`."""
         self._kernels["cf_checksum"].launch(self._stream, address, num_bytes, key, target)
+
+    def seal(self, sums: int, count: int, key: int) -> None:
+        """Replace that many sums under one key by what tells nothing of them."""
+        self._kernels["cf_seal"].launch(self._stream, sums, count, key, block=32)
 
     def compare(
         self,

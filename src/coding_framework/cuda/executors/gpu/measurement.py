@@ -275,21 +275,25 @@ def _flush(here: Session) -> None:
 
 
 def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
-    """Keyed sums of inputs and outputs right after the call: what changes shows, and when."""
+    """Keyed sums of inputs and outputs right after the call: what changes shows, and when.
+
+    They are sealed before any of the candidate's code runs again.
+    """
     slot = bench.request.slot(number)
     arrays = [(array, bench.places[array.name].slot(slot)) for array in bench.request.inputs]
     arrays += [(array, bench.places[f"output {array.name}"].slot(number)) for array in bench.request.outputs]
     first = bench.places["sums"].address + 8 * number * len(arrays)
     for position, (array, address) in enumerate(arrays):
         bench.here.harness.checksum(address, array.num_bytes, contents.key, first + 8 * position)
+    bench.here.harness.seal(first, len(arrays), contents.key)
 
 
 def _outcome(bench: _Bench) -> MeasureOutcome:
     stray = bench.here.arena.touched(bench.places, bench.here.staging, bench.here.stream)
     if stray is not None:
         return MeasureOutcome(stray_write(stray.split()[-1]))
-    num_inputs = len(bench.request.inputs)
-    sums = np.empty((len(bench.request.sets), num_inputs + len(bench.request.outputs)), np.uint64)
+    num_arrays = len(bench.request.inputs) + len(bench.request.outputs)
+    sums = np.empty((len(bench.request.sets), num_arrays), np.uint64)
     download(bench.places["sums"].address, sums, bench.here.stream)
     outputs = [bench.places[f"output {array.name}"] for array in bench.request.outputs]
     return MeasureOutcome(
@@ -302,8 +306,7 @@ def _outcome(bench: _Bench) -> MeasureOutcome:
         arena=bench.here.arena.handle,
         arena_capacity=bench.here.arena.capacity,
         places=tuple(OutputPlace(place.offset, place.stride) for place in outputs),
-        input_sums=tuple(tuple(int(value) for value in row[:num_inputs]) for row in sums),
-        output_sums=tuple(tuple(int(value) for value in row[num_inputs:]) for row in sums),
+        sums=tuple(tuple(int(value) for value in row) for row in sums),
     )
 
 

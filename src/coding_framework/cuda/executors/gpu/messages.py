@@ -153,10 +153,8 @@ class MeasureOutcome:
     """IPC handle of the memory that holds the outputs."""
     arena_capacity: int = 0
     places: tuple[OutputPlace, ...] = ()
-    input_sums: tuple[tuple[int, ...], ...] = ()
-    """Keyed checksums of every input right after each call."""
-    output_sums: tuple[tuple[int, ...], ...] = ()
-    """The same of every output: what comes later is too late."""
+    sums: tuple[tuple[int, ...], ...] = ()
+    """For each call, sealed checksums of every input and then every output right after it."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +170,7 @@ class VerifyRequest:
     sets: tuple[InputSet, ...]
     arena: bytes
     places: tuple[OutputPlace, ...]
-    input_sums: tuple[tuple[int, ...], ...]
-    output_sums: tuple[tuple[int, ...], ...]
+    sums: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)

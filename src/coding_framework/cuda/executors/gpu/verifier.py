@@ -70,23 +70,24 @@ class _Bench:
         self._request = request
         self._device = f"cuda:{request.device_index}"
         self._harness = open_harness(request.device_index, request.harness_cubin)
-        sets, inputs, outputs = len(request.sets), len(request.inputs), len(request.outputs)
-        self._shapes = (sets, inputs), (sets, outputs), (sets, outputs, 2 + MAX_SHOWN)
+        self._arrays = (*request.inputs, *request.outputs)
+        sets, outputs = len(request.sets), len(request.outputs)
+        self._shapes = (sets, len(self._arrays)), (sets, outputs, 2 + MAX_SHOWN)
         self._numbers = torch.zeros(sum(map(prod, self._shapes)), dtype=torch.int64, device=self._device)
-        self._sums, output_sums, found = self._split(self._numbers)
-        self._sums_address, self._output_sums_address = self._sums.data_ptr(), output_sums.data_ptr()
-        self._found_address = found.data_ptr()
+        self._sums, found = self._split(self._numbers)
+        self._sums_address = int(self._sums.data_ptr())
+        self._found_address = int(found.data_ptr())
         self._extents = {spec.name: spec.extents(request.dimensions) for spec in request.task.inputs}
 
     def _split(self, numbers: Any) -> list[Any]:
-        """Sums of the inputs, sums of the outputs, and what was found, out of one piece of memory."""
+        """Sums of the arrays and what was found, out of one piece of memory."""
         ends = list(accumulate(map(prod, self._shapes), initial=0))
         places = zip(pairwise(ends), self._shapes, strict=True)
         return [numbers[i:j].reshape(shape) for (i, j), shape in places]
 
     def compare_set(self, number: int, base: int) -> None:
         """Put the comparison of one set on the stream."""
-        tolerance = self._request.task.tolerance
+        tolerance, key = self._request.task.tolerance, self._request.sets[number].key
         expected = self._expected(number)
         for position, array in enumerate(self._request.outputs):
             place = number * len(expected) + position
@@ -97,19 +98,20 @@ class _Bench:
                 array.dtype,
                 0.0 if array.dtype == "int32" else tolerance.absolute,
                 0.0 if array.dtype == "int32" else tolerance.relative,
-                key=self._request.sets[number].key,
-                total=self._output_sums_address + 8 * place,
+                key=key,
+                total=self._sum_address(number, len(self._request.inputs) + position),
                 result=self._found_address + 8 * (2 + MAX_SHOWN) * place,
             )
+        self._harness.seal(self._sum_address(number, 0), len(self._arrays), key)
 
     def results(self, base: int) -> tuple[SetResult, ...]:
         """What was found, with the first wrong elements of the sets that have some."""
-        sums, late_sums, found = self._split(self._numbers.cpu().numpy())  # waits, once
-        sums, late_sums = sums.view(np.uint64), late_sums.view(np.uint64)
+        sums, found = self._split(self._numbers.cpu().numpy())  # waits, once
+        sums, num_inputs = sums.view(np.uint64), len(self._request.inputs)
         results = []
-        for number, given in enumerate(self._request.input_sums):
-            changed = _differing(self._request.inputs, sums[number], given)
-            late = _differing(self._request.outputs, late_sums[number], self._request.output_sums[number])
+        for number, given in enumerate(self._request.sums):
+            changed = _differing(self._request.inputs, sums[number, :num_inputs], given[:num_inputs])
+            late = _differing(self._request.outputs, sums[number, num_inputs:], given[num_inputs:])
             num_wrong = int(found[number, :, 0].sum())
             worst = float(found[number, :, 1].copy().view(np.float64).max())
             wrong = self._wrong(number, found[number], base) if num_wrong else ()
@@ -139,13 +141,16 @@ class _Bench:
             array.row_length,
             contents.seeds[position],
             key=contents.key,
-            total=self._sums_address + 8 * (number * len(self._request.inputs) + position),
+            total=self._sum_address(number, position),
         )
         return wide.reshape(self._extents[array.name])
 
     def _address(self, number: int, position: int, base: int) -> int:
         place = self._request.places[position]
         return base + place.offset + number * place.stride
+
+    def _sum_address(self, number: int, position: int) -> int:
+        return self._sums_address + 8 * (number * len(self._arrays) + position)
 
     def _wrong(self, number: int, found: Any, base: int) -> tuple[WrongValue, ...]:
         self._sums[number] = 0
