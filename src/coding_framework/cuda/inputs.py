@@ -17,7 +17,8 @@ bfloat16); an int32 array gets the nearest whole numbers, so `large` and `intege
 
 Arrays with fewer axes than the task's first input (weights, biases, the vector of a matrix-vector
 product) are parameters: `large`, `small` and `constant_rows` draw them standard normal, because
-scaling data and parameters together would need error budgets so wide that they hide mistakes.
+scaling data and parameters together would need error budgets so wide that they hide mistakes. A task
+can say more: `drawn_as` names inputs that are drawn from another distribution than the run's.
 It does not know tolerances or oracles.
 """
 
@@ -58,6 +59,9 @@ def draw_inputs(
 
 def input_distribution(task: Task, spec: TensorSpec, distribution: Distribution) -> Distribution:
     """How one input is drawn when the run is of this distribution."""
+    stated = task.drawn_as.get(distribution, {}).get(spec.name)
+    if stated is not None:
+        return stated
     is_data = len(spec.shape) >= len(task.inputs[0].shape)
     return distribution if is_data else _for_parameters(distribution)
 

@@ -22,7 +22,7 @@ from typing import NoReturn
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.cuda.analysis.security import SecurityValidator
-from coding_framework.cuda.analysis.signature import kernel_signatures
+from coding_framework.cuda.analysis.signature import kernel_signatures, no_number_words
 from coding_framework.cuda.backend import open_backend
 from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
@@ -205,14 +205,16 @@ def _read_plan(task: Task, candidate: Candidate) -> LaunchPlan:
 
 def _require_buffers_for_pointers(plan: LaunchPlan, task: Task, source: str) -> None:
     """A number as a pointer is an address of the candidate's choice: nothing honest needs one."""
-    signatures = {signature.name: signature.parameters for signature in kernel_signatures(source)}
+    signatures = kernel_signatures(source)
     buffers = buffer_names(plan, task)
     for launch in plan.launches:
-        for parameter, argument in zip(signatures.get(launch.kernel, ()), launch.arguments, strict=False):
-            if parameter.is_pointer and argument.text not in buffers:
+        own = [signature for signature in signatures if signature.name == launch.kernel]
+        for position, argument in enumerate(launch.arguments):
+            words = "" if argument.text in buffers else no_number_words(own, position)
+            if words:
                 raise ContractViolation(
-                    f"line {launch.line}: `{launch.kernel}` takes a pointer `{parameter.name}` but gets "
-                    f"`{argument.text}`; name a buffer: {', '.join(sorted(buffers))}",
+                    f"line {launch.line}: `{launch.kernel}` {words} but gets `{argument.text}`; name a "
+                    f"buffer: {', '.join(sorted(buffers))}",
                     launch.line,
                 )
 

@@ -78,6 +78,8 @@ class Task(Record):
     """The size at which time is measured on a GPU, large enough to fill it; None: `timing_shape`."""
     distributions: tuple[Distribution, ...] = ("normal", "uniform", "large")
     """How inputs are drawn."""
+    drawn_as: dict[Distribution, dict[str, Distribution]] = Field(default_factory=dict)
+    """In a run of the first distribution, the inputs named are drawn from others."""
     tolerance: Tolerance = Tolerance()
     """Error budget of the outputs."""
     bytes_moved: ExpressionField
@@ -101,6 +103,13 @@ class Task(Record):
         names = [spec.name for spec in (*self.inputs, *self.outputs)] + list(self.dimensions)
         if len(names) != len(set(names)):
             raise ValueError(f"{self.name}: inputs, outputs and dimensions share a name: {names}")
+        return self
+
+    @model_validator(mode="after")
+    def _only_inputs_are_drawn(self) -> Task:
+        unknown = {name for named in self.drawn_as.values() for name in named} - {s.name for s in self.inputs}
+        if unknown:
+            raise ValueError(f"{self.name}: `drawn_as` names {', '.join(sorted(unknown))}, which is no input")
         return self
 
     @property

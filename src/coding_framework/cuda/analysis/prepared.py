@@ -57,6 +57,15 @@ class PreparedSource:
     """`macro-expansion` or `unparsable`: part of the source could not be seen."""
 
 
+@dataclass(frozen=True)
+class CertainView:
+    """The view in which only those macros are expanded that no condition decides on."""
+
+    text: str
+    doubtful: tuple[Macro, ...]
+    """The others, which stand in it by name."""
+
+
 @lru_cache(maxsize=8)
 def prepare(source: str) -> PreparedSource:
     """Reads a source once for all analysers; the last few are kept."""
@@ -81,6 +90,38 @@ def prepare(source: str) -> PreparedSource:
         oddities=tuple(oddities),
         faults=tuple(faults),
     )
+
+
+def certain_view(source: str) -> CertainView:
+    """What the compiler is sure to see, up to the names of doubtful macros."""
+    prepared = prepare(source)
+    doubtful = _decided_by_conditions(prepared.directives)
+    if not doubtful:
+        return CertainView(prepared.view, ())
+    pieces, _ = _split_directives(tokenize(source)[0])
+    kept = [piece for piece in pieces if isinstance(piece, Token) or _macro_name(piece) not in doubtful]
+    macros = [
+        [macro for macro in prepared.macros if (macro.name in doubtful) is side] for side in (False, True)
+    ]
+    text, _, _ = _expanded(kept, tuple(macros[0]), [])
+    return CertainView(_plain_lambdas(text)[0], tuple(macros[1]))
+
+
+def _decided_by_conditions(directives: tuple[Directive, ...]) -> frozenset[str]:
+    """Macros that are defined or undefined between `#if` and `#endif`."""
+    names, depth = set(), 0
+    for directive in directives:
+        depth += directive.name in ("if", "ifdef", "ifndef")
+        depth -= directive.name == "endif"
+        if depth:
+            names.add(_macro_name(directive))
+    return frozenset(names - {""})
+
+
+def _macro_name(directive: Directive) -> str:
+    """The macro that a `#define` or `#undef` speaks of; empty for other directives."""
+    is_about_macro = directive.name in ("define", "undef") and bool(directive.tokens)
+    return directive.tokens[0].text if is_about_macro else ""
 
 
 def _split_directives(tokens: list[Token]) -> tuple[list[Token | Directive], list[Directive]]:

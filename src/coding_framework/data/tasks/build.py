@@ -65,6 +65,14 @@ SHORT_ROWS_HIDDEN = (
 """The same aims for kernels whose threads walk along a row. The hidden shape with most elements is run on
 every distribution, and an emulated walk costs as much as its row is long: here that shape has short rows."""
 
+LARGE_QUERIES: dict[Distribution, dict[str, Distribution]] = {
+    "normal": {"v": "large"},
+    "uniform": {"v": "large"},
+    "large": {"k": "normal", "v": "normal"},
+    "mixed": {"v": "normal"},
+}
+"""For attention: only queries are scaled, and values are larger where scores are small and exact."""
+
 Arrays = Mapping[str, tuple[str, ...]]
 """Array names with their row-major extents, in argument order."""
 DTypes = Mapping[str, DType]
@@ -91,6 +99,7 @@ def make_task(
     gpu_timing_shape: Dimensions | None = None,
     dtypes: DTypes | None = None,
     distributions: tuple[Distribution, ...] = ("normal", "uniform", "large", "outliers"),
+    drawn_as: Mapping[Distribution, Mapping[str, Distribution]] | None = None,
     scalars: Mapping[str, float] | None = None,
     kernel_name: str | None = None,
 ) -> Task:
@@ -114,6 +123,7 @@ def make_task(
         timing_shape=dict(timing_shape),
         gpu_timing_shape=dict(gpu_timing_shape) if gpu_timing_shape else None,
         distributions=distributions,
+        drawn_as={kind: dict(named) for kind, named in (drawn_as or {}).items()},
         tolerance=tolerance or _loosest([types.get(array, "float32") for array in outputs]),
         bytes_moved=parse_expression(compulsory_bytes(inputs, outputs, types)),
         operations=parse_expression(operations),

@@ -7,7 +7,6 @@ candidate, by the same program, over exchange memory of its own, and never share
 from __future__ import annotations
 
 import random
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -21,6 +20,7 @@ from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.host.channel import ChildFault
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
+from coding_framework.cuda.executors.host.exchange.folder import ExchangeFolder
 from coding_framework.cuda.executors.host.outcome import HostSettings
 from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
@@ -66,7 +66,7 @@ class TaskBench:
     ) -> None:
         self.task = task
         self.config, self.settings, self._sandbox, self._verifier = config, settings, sandbox, verifier
-        self._folder = tempfile.TemporaryDirectory(prefix="exchange-", dir=_shared_memory_folder())
+        self._folder = ExchangeFolder()
         self._random = random.Random(config.secret) if config.secret else random.SystemRandom()
         self.shapes: dict[str, ShapeFacts] = {}
         self._references: dict[str, ChildSession] = {}
@@ -216,7 +216,7 @@ class TaskBench:
             with suppress(JudgeFault):  # a verifier that is gone holds nothing
                 self._ask("forget", name)
         self.shapes.clear()
-        self._folder.cleanup()
+        self._folder.close()
 
     def _start_reference(
         self, variant: str, warm_up_lease: AbstractContextManager[None] | None = None
@@ -275,7 +275,7 @@ class TaskBench:
         return f"{id(self)} {name}"
 
     def _arena_path(self, name: str) -> Path:
-        return Path(self._folder.name) / name.replace(" ", "-")
+        return self._folder.path / name.replace(" ", "-")
 
     def _seed(self) -> int:
         return self._random.getrandbits(62)
@@ -289,9 +289,3 @@ class CompiledModel(Model):
         super().__init__(*arguments)
         self.compile()
 """
-
-
-def _shared_memory_folder() -> str | None:
-    """Memory rather than a disk, where there is one."""
-    folder = Path("/dev/shm")
-    return str(folder) if folder.is_dir() else None

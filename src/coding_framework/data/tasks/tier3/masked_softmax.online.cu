@@ -7,7 +7,7 @@ extern "C" __global__ void masked_softmax(const float* __restrict__ x, const flo
         float largest = -1e30f, total = 0.0f;
         for (int c = threadIdx.x; c < cols; c += 32) {
             if (mask[r * cols + c] > 0.0f) {
-                float value = 0.125f * x[r * cols + c];
+                float value = 0.5f * x[r * cols + c];
                 float next = fmaxf(largest, value);
                 total = total * __expf(largest - next) + __expf(value - next);
                 largest = next;
@@ -23,7 +23,7 @@ extern "C" __global__ void masked_softmax(const float* __restrict__ x, const flo
         float inverse = 1.0f / total;
         for (int c = threadIdx.x; c < cols; c += 32) {
             bool kept = mask[r * cols + c] > 0.0f;
-            y[r * cols + c] = kept ? __expf(0.125f * x[r * cols + c] - largest) * inverse : 0.0f;
+            y[r * cols + c] = kept ? __expf(0.5f * x[r * cols + c] - largest) * inverse : 0.0f;
         }
     }
 }

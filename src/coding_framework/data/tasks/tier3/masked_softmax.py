@@ -1,8 +1,9 @@
-"""Softmax of 0.125 * x over those columns of a row where the mask is positive; 0 elsewhere.
+"""Softmax of 0.5 * x over those columns of a row where the mask is positive; 0 elsewhere.
 
-Error: the scale is exact, the exponent's argument is rounded once (|x| / 8 * 2**-24 of the value), exp
+Error: the scale is exact, the exponent's argument is rounded once (|x| / 2 * 2**-24 of the value), exp
 adds a few 2**-24, and a sum of k positive terms at most k * 2**-24. A row with no positive mask is all
-zeros, which a kernel that divides by the sum gets wrong: short rows show it.
+zeros, which a kernel that divides by the sum gets wrong: short rows show it. Inputs scaled by 100 reach
+beyond 88 and overflow exp unless the largest is subtracted first: that is wanted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from coding_framework.data.tasks.build import ROWS_VISIBLE, SHORT_ROWS_HIDDEN, kernel_source, make_task
 from coding_framework.records import Dimensions, Task, Tolerance
 
-SCALE = 0.125
+SCALE = 0.5
 
 
 def oracle(xp: ModuleType, inputs: Mapping[str, Any], dimensions: Dimensions) -> Mapping[str, Any]:
@@ -35,9 +36,9 @@ def task() -> Task:
         family="softmax",
         description=(
             "Scale, mask and softmax each row; x, mask and y are row-major, rows x cols elements. Column c "
-            "of row r is kept if mask[r * cols + c] > 0. For kept columns y[r * cols + c] = exp(0.125 * x[r "
-            "* cols + c] - m_r) / sum of exp(0.125 * x[r * cols + j] - m_r) over the kept columns j of row "
-            "r, where m_r is the largest kept 0.125 * x[r * cols + j]. Columns that are not kept get 0; so "
+            "of row r is kept if mask[r * cols + c] > 0. For kept columns y[r * cols + c] = exp(0.5 * x[r "
+            "* cols + c] - m_r) / sum of exp(0.5 * x[r * cols + j] - m_r) over the kept columns j of row "
+            "r, where m_r is the largest kept 0.5 * x[r * cols + j]. Columns that are not kept get 0; so "
             "does a whole row in which nothing is kept."
         ),
         dimensions=("rows", "cols"),

@@ -8,14 +8,14 @@ extern "C" __global__ void masked_softmax(const float* __restrict__ x, const flo
     if (r < rows) {
         float largest = -1e30f;
         for (int c = lane; c < cols; c += 32) {
-            largest = fmaxf(largest, mask[r * cols + c] > 0.0f ? 0.125f * x[r * cols + c] : -1e30f);
+            largest = fmaxf(largest, mask[r * cols + c] > 0.0f ? 0.5f * x[r * cols + c] : -1e30f);
         }
         for (int offset = 16; offset > 0; offset /= 2) {
             largest = fmaxf(largest, __shfl_xor_sync(0xffffffff, largest, offset));
         }
         float total = 0.0f;
         for (int c = lane; c < cols; c += 32) {
-            float e = mask[r * cols + c] > 0.0f ? __expf(0.125f * x[r * cols + c] - largest) : 0.0f;
+            float e = mask[r * cols + c] > 0.0f ? __expf(0.5f * x[r * cols + c] - largest) : 0.0f;
             y[r * cols + c] = e;
             total += e;
         }

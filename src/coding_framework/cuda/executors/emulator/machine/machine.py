@@ -7,6 +7,7 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind, LaunchCounters
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.emulator.machine.async_copies import AsyncCopies
 from coding_framework.cuda.executors.emulator.machine.atomics import apply_atomic
 from coding_framework.cuda.executors.emulator.machine.geometry import WARP
 from coding_framework.cuda.executors.emulator.machine.global_space import GlobalSpace
@@ -38,6 +39,7 @@ class Machine:
         self.global_space = global_space
         self.shared_space = shared_space
         self.local_space = local_space
+        self.copies = AsyncCopies(global_space, shared_space)
         self.warp = WarpUnit()
         self.tensor = TensorUnit(self)
         self.counters = counters

@@ -6,8 +6,10 @@ atomic, with the barrier epoch. While every block makes the same accesses in the
 of tags stands for all blocks.
 
 Guaranteed: write→read, read→write and write→write (of different values) between warps of a block
-without a barrier between them. Not found: conflicts within one warp in different instructions (they
-run in order), and accesses that are ordered by their own marks (`acquire`, `release`, `relaxed`).
+without a barrier between them, and any access to a place that a copy by `cp.async` is on its way to,
+whoever began it. Not found: conflicts within one warp in different instructions (they run in order),
+two copies of one warp to one place that are both waited for before anyone looks, and accesses that are
+ordered by their own marks (`acquire`, `release`, `relaxed`).
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ class SharedRaces:
         self._written = np.zeros((1, size), dtype=np.int64)
         self._read = np.zeros((1, size), dtype=np.int64)
         self._atomic = np.zeros((1, size), dtype=np.int64)
+        self._copier: Array | None = None
+        """Who began the latest copy to a granule; None until there is one."""
+        self._on_their_way: Array = np.zeros((1, 0), dtype=np.int64)
+        """Copies to a granule that are not there yet."""
         self._epoch: Array = np.ones((1, 1), dtype=np.int64)
 
     def advance(self, rows: Array | None) -> None:
@@ -61,6 +67,9 @@ class SharedRaces:
             self._read = np.repeat(self._read, rows, axis=0)
             self._atomic = np.repeat(self._atomic, rows, axis=0)
             self._epoch = np.repeat(self._epoch, rows, axis=0)
+            if self._copier is not None:
+                self._copier = np.repeat(self._copier, rows, axis=0)
+                self._on_their_way = np.repeat(self._on_their_way, rows, axis=0)
 
     def _places(self, lanes: Lanes, address: Value, access: Access) -> tuple[Array, Array, Array, Array]:
         """Flat granule numbers, threads, epochs and active-lane numbers of an access."""
@@ -95,6 +104,7 @@ class SharedRaces:
     def read(self, lanes: Lanes, address: Value, access: Access) -> None:
         place, thread, epoch, _ = self._spread(self._places(lanes, address, access), access)
         tag = _tag(epoch, access.line, thread)
+        self._fail_if_on_its_way(place, tag, "reads", lanes)
         for other, verb in ((self._written, "writes"), (self._atomic, "atomically updates")):
             before = other.reshape(-1)[place]
             self._fail_if(_foreign(before, tag), before, tag, verb, "reads", lanes)
@@ -108,8 +118,27 @@ class SharedRaces:
             tags[place[crowded]] |= MANY_BIT
 
     def before_write(
-        self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
+        self,
+        lanes: Lanes,
+        address: Value,
+        values: tuple[Value, ...],
+        access: Access,
+        space: SharedValues,
+        *,
+        was_expected: bool,
     ) -> None:
+        """A store, or a copy that was waited for."""
+        place, tag = self._check_write(lanes, address, values, access, space)
+        if was_expected:
+            np.subtract.at(self._on_their_way.reshape(-1), place, 1)
+        else:
+            self._fail_if_on_its_way(place, tag, "writes", lanes)
+        self._written.reshape(-1)[place] = tag
+
+    def _check_write(
+        self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
+    ) -> tuple[Array, Array]:
+        """The places and tags of a write that races with nothing before it."""
         place, thread, epoch, lane = self._spread(self._places(lanes, address, access), access)
         tag = _tag(epoch, access.line, thread)
         before = self._read.reshape(-1)[place]
@@ -122,7 +151,7 @@ class SharedRaces:
         if conflict.any():
             conflict &= self._different(lanes, space.differs(lanes, address, values, access), lane)
             self._fail_if(conflict, before, tag, "writes", "writes a different value to", lanes)
-        self._written.reshape(-1)[place] = tag
+        return place, tag
 
     def after_write(
         self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
@@ -136,6 +165,16 @@ class SharedRaces:
             collided &= self._different(lanes, space.differs(lanes, address, values, access), lane)
             self._fail_if(collided, kept, tag, "writes", "writes a different value to", lanes)
 
+    def begin_copy(
+        self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
+    ) -> None:
+        """A copy may arrive at any time from now on until it is waited for."""
+        place, tag = self._check_write(lanes, address, values, access, space)
+        if self._copier is None:
+            self._copier, self._on_their_way = np.zeros_like(self._written), np.zeros_like(self._written)
+        self._copier.reshape(-1)[place] = tag
+        np.add.at(self._on_their_way.reshape(-1), place, 1)
+
     def _different(self, lanes: Lanes, differs: Array, lane: Array) -> Array:
         """Lane by lane; one row of tags stands for a difference in any block."""
         if self._written.shape[0] == 1 and not lanes.base.is_list:
@@ -145,6 +184,7 @@ class SharedRaces:
     def atomic(self, lanes: Lanes, address: Value, access: Access) -> None:
         place, thread, epoch, _ = self._spread(self._places(lanes, address, access), access)
         tag = _tag(epoch, access.line, thread)
+        self._fail_if_on_its_way(place, tag, "atomically updates", lanes)
         for other, verb in ((self._written, "writes"), (self._read, "reads")):
             before = other.reshape(-1)[place]
             self._fail_if(_foreign(before, tag), before, tag, verb, "atomically updates", lanes)
@@ -157,17 +197,31 @@ class SharedRaces:
             return
         at = int(np.argmax(conflict))
         old, new = int(before[at]), int(tag[at])
-        lines = [((t >> LINE_BIT) & LINE_MASK) or None for t in (old, new)]
-        geometry = lanes.base.geometry
-        names = [
-            "({},{},{})".format(*geometry.thread_coordinates(np.int64(t & THREAD_MASK))) for t in (old, new)
-        ]
+        lines, names = _parties((old, new), lanes)
         same_warp = ((old ^ new) & WARP_MASK) == 0
         remedy = "let one thread write it" if same_warp else "put __syncthreads() between them"
         raise KernelFault(
             FaultKind.DATA_RACE,
             f"data race in shared memory: thread {names[0]} {first} a word on line {lines[0]} and thread "
             f"{names[1]} {second} it on line {lines[1]} without a barrier between them; {remedy}",
+            lines[1],
+            lines[0],
+        )
+
+    def _fail_if_on_its_way(self, place: Array, tag: Array, verb: str, lanes: Lanes) -> None:
+        if self._copier is None:
+            return
+        conflict = self._on_their_way.reshape(-1)[place] != 0
+        if not conflict.any():
+            return
+        at = int(np.argmax(conflict))
+        lines, names = _parties((int(self._copier.reshape(-1)[place[at]]), int(tag[at])), lanes)
+        raise KernelFault(
+            FaultKind.DATA_RACE,
+            f"data race in shared memory: thread {names[1]} {verb} a word on line {lines[1]} while the copy "
+            f"that thread {names[0]} began by `cp.async` on line {lines[0]} is still on its way there; that "
+            "thread must wait for it first (`cp.async.wait_group`, `__pipeline_wait_prior`), then "
+            "__syncthreads()",
             lines[1],
             lines[0],
         )
@@ -182,6 +236,13 @@ class SharedValues(Protocol):
 
 def _tag(epoch: Array, line: int | None, thread: Array) -> Array:
     return (epoch << EPOCH_BIT) | ((line or 0) << LINE_BIT) | thread
+
+
+def _parties(tags: tuple[int, int], lanes: Lanes) -> tuple[list[int | None], list[str]]:
+    """Lines and threads of two tags."""
+    lines = [((tag >> LINE_BIT) & LINE_MASK) or None for tag in tags]
+    threads = [lanes.base.geometry.thread_coordinates(np.int64(tag & THREAD_MASK)) for tag in tags]
+    return lines, ["({},{},{})".format(*thread) for thread in threads]
 
 
 def _foreign(before: Array, tag: Array) -> Value:

@@ -65,17 +65,31 @@ class SharedSpace:
             return view.take(index[0], axis=1)
         return view.reshape(-1).take(base.block * view.shape[1] + index)
 
-    def store(self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access) -> None:
+    def store(
+        self,
+        lanes: Lanes,
+        address: Value,
+        values: tuple[Value, ...],
+        access: Access,
+        *,
+        was_expected: bool = False,
+    ) -> None:
         safe = lanes.safe(address)
         self.check(lanes, safe, access)
         self._count(lanes, safe, access)
         if self.races is not None and not access.volatile:
-            self.races.before_write(lanes, address, values, access, self)
+            self.races.before_write(lanes, address, values, access, self, was_expected=was_expected)
         view, index = self.view(access.dtype), address >> _SHIFT[access.element_bytes]
         for position, value in enumerate(values):
             self._put(view, lanes, index + position if position else index, value)
         if self.races is not None and not access.volatile:
             self.races.after_write(lanes, address, values, access, self)
+
+    def expect(self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access) -> None:
+        """A copy begins: nothing may touch its place until it is there."""
+        self.check(lanes, lanes.safe(address), access)
+        if self.races is not None:
+            self.races.begin_copy(lanes, address, values, access, self)
 
     @staticmethod
     def _put(view: Array, lanes: Lanes, index: Value, value: Value) -> None:

@@ -60,7 +60,7 @@ def read_names(blocks: Sequence[Block]) -> frozenset[Name]:
             ins = flat.instruction
             sources = (
                 ins.operands
-                if ins.name in ("st", "red", "bra", "brx", "bar", "barrier", "wmma")
+                if ins.name in ("st", "red", "cp", "bra", "brx", "bar", "barrier", "wmma")
                 else ins.operands[1:]
             )
             guard = () if ins.guard is None else (ins.guard,)

@@ -6,7 +6,14 @@ from coding_framework.cuda.executors.emulator.dtypes import ACCESS
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.program.flatten import call_results, call_target
-from coding_framework.cuda.executors.emulator.ptx import Address, Instruction, Symbol, Vector
+from coding_framework.cuda.executors.emulator.ptx import (
+    Address,
+    Immediate,
+    Instruction,
+    Register,
+    Symbol,
+    Vector,
+)
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
 
 _SPACES = ("global", "shared", "local", "const", "param")
@@ -129,21 +136,51 @@ def atomic(e: Emitter) -> None:
 
 
 def copy_async(e: Emitter) -> None:
-    """cp.async copies at once, which is one of the orders that the hardware may choose."""
+    """cp.async: what it copies is in shared memory after the wait that covers it."""
     ins = e.instruction
-    if any(p in ins.parts for p in ("commit_group", "wait_group", "wait_all")):
-        return
-    if "bulk" in ins.parts or "mbarrier" in ins.parts or len(ins.operands) != 3:
+    lanes = "L" if e.guard is None else f"L.narrowed({e.guard})"
+    if "bulk" in ins.parts or "mbarrier" in ins.parts:
         raise e.unsupported("form")
-    size = int(ins.operands[2].value)  # type: ignore[union-attr]
+    if "commit_group" in ins.parts or "wait_all" in ins.parts:
+        e.run(f"m.copies.commit({lanes})")
+    if "wait_group" in ins.parts or "wait_all" in ins.parts:
+        num_left = 0 if "wait_all" in ins.parts else _whole_number(e, *ins.operands)
+        e.run(f"m.copies.wait({lanes}, {num_left})")
+    elif "commit_group" not in ins.parts:
+        _begin_copy(e, lanes)
+
+
+def _begin_copy(e: Emitter, lanes: str) -> None:
+    """`[target], [source], bytes`, then the bytes to read or a predicate to read none."""
+    ins = e.instruction
+    has_hint = any("cache_hint" in part for part in ins.parts)
+    operands = ins.operands[: len(ins.operands) - has_hint]
+    if len(operands) not in (3, 4):
+        raise e.unsupported("form")
+    target, source, num_bytes, *extra = operands
+    size = _whole_number(e, num_bytes)
+    if size not in (4, 8, 16):
+        raise e.unsupported("size")
     count, dtype = (size // 8, "i64") if size >= 8 else (1, "i32")
-    source = Access("global", dtype, count, ins.line, ins.text)
-    target = Access("shared", dtype, count, ins.line, ins.text)
-    guard = e.guard or "None"
-    values = e.assign(f"m.load_global(L, {e.address(ins.operands[1])}, {e.context.bind(source)}, {guard})")
+    accesses = tuple(Access(space, dtype, count, ins.line, ins.text) for space in ("global", "shared"))
     e.run(
-        f"m.store_shared(L, {e.address(ins.operands[0])}, tuple({values}), {e.context.bind(target)}, {guard})"
+        f"m.copies.begin({lanes}, {e.address(target)}, {e.address(source)}, "
+        f"{_bytes_read(e, extra[0], size) if extra else None}, {e.context.bind(accesses)})"
     )
+
+
+def _bytes_read(e: Emitter, operand: Operand, size: int) -> str:
+    if isinstance(operand, Register) and e.context.registers.types[e.register(operand.name)] == "pred":
+        none, every = e.context.constant(0, "i64"), e.context.constant(size, "i64")
+        return f"select({e.read(operand, 'pred')}, {none}, {every})"
+    return e.read(operand, "u32")
+
+
+def _whole_number(e: Emitter, *operands: Operand) -> int:
+    """The value of the only operand."""
+    if len(operands) != 1 or not isinstance(operands[0], Immediate):
+        raise e.unsupported("operand form")
+    return int(operands[0].value)
 
 
 def builtin_call(e: Emitter) -> None:
