@@ -58,7 +58,7 @@ WARM_UPS = 3
 PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
-Kinds = tuple[Distribution, ...]
+Turns = tuple[int, ...]
 """Of each call, in order."""
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
 NUMS_OF_SLOTS = (13, 7, 5, 4, 2)
@@ -92,23 +92,23 @@ class MeasuredTimer:
         """The measured time beside that of the naive kernel."""
         self._verifier.prepare()
         num_checks = len(progress.checks)
-        kinds = kinds_of_calls(subject.task, self._num_sets(subject.task))
+        turns = secret_turns(self._num_sets(subject.task))
 
         def measure() -> MeasureOutcome:
             del progress.checks[num_checks:]  # the timed calls are one check, however often they are made
-            return self._measured(subject, kinds, progress)
+            return self._measured(subject, turns, progress)
 
         outcome = until_clocks_agree(measure)
         others = {str(kind): self._torch_us(subject.task, kind) for kind in self._config.torch_baselines}
-        timing = self._timing(subject.task, outcome, kinds, others)
+        timing = self._timing(subject.task, outcome, turns, others)
         return timing, profile_with_ncu(subject) if self._config.profile else None
 
     def close(self) -> None:
         """Executor and verifier belong to others."""
 
-    def _measured(self, subject: Subject, kinds: Kinds, progress: Progress) -> MeasureOutcome:
+    def _measured(self, subject: Subject, turns: Turns, progress: Progress) -> MeasureOutcome:
         """All timed calls, each of them verified."""
-        request = self._request(subject, kinds)
+        request = self._request(subject, turns)
         self._executor.prepare()
         stale = self._executor.stale_arena(request)
         if stale:
@@ -120,11 +120,11 @@ class MeasuredTimer:
             raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")
         with gpu_lease(self._config.gpu_index, shared=True):
             results = self._verifier.verify(self._verification(subject.task, request, outcome))
-        progress.checks.append(_summary(subject.task, kinds, results))
+        progress.checks.append(_summary(subject.task, turns, results))
         _require_right(subject.task, progress.checks[-1], results)
         return outcome
 
-    def _request(self, subject: Subject, kinds: Kinds) -> MeasureRequest:
+    def _request(self, subject: Subject, turns: Turns) -> MeasureRequest:
         task, shape = subject.task, subject.task.measured_shape
         if task.baseline not in self._baselines:
             self._baselines[task.baseline] = baseline_subject(task, self._compiler)
@@ -135,7 +135,7 @@ class MeasuredTimer:
             reference=program_of(self._baselines[task.baseline], shape),
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=output_arrays(task),
-            sets=tuple(input_set(task, kind) for kind in kinds),
+            sets=tuple(input_set(task, number) for number in turns),
         )
         return with_slots(request, self._executor.facts.arena_bytes)
 
@@ -162,28 +162,28 @@ class MeasuredTimer:
     def _torch_us(self, task: Task, kind: str) -> float:
         """PyTorch's median for this task, once for each."""
         if (task.name, kind) not in self._torch_medians:
-            kinds = kinds_of_calls(task, WARM_UPS + self._config.timed_launches)
+            turns = secret_turns(WARM_UPS + self._config.timed_launches)
             request = TorchBaselineRequest(
                 device_index=self._config.gpu_index,
                 harness_cubin=self._harness_cubin,
                 task=task,
                 dimensions=task.measured_shape,
                 inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
-                sets=tuple(input_set(task, kind) for kind in kinds),
+                sets=tuple(input_set(task, number) for number in turns),
                 flush_bytes=2 * self._executor.facts.l2_bytes,
                 compiled=kind == "compile",
             )
             with gpu_lease(self._config.gpu_index):
                 times = self._verifier.time_torch(request)
-            self._torch_medians[task.name, kind] = typical_us(times, kinds)[0]
+            self._torch_medians[task.name, kind] = typical_us(task, turns, times)[0]
         return self._torch_medians[task.name, kind]
 
     def _timing(
-        self, task: Task, outcome: MeasureOutcome, kinds: Kinds, others: Mapping[str, float]
+        self, task: Task, outcome: MeasureOutcome, turns: Turns, others: Mapping[str, float]
     ) -> KernelTiming:
         facts, shape = self._executor.facts, task.measured_shape
-        median_us, interval_us = typical_us(outcome.candidate_us, kinds)
-        reference_us, reference_interval_us = typical_us(outcome.reference_us, kinds[::REFERENCE_EVERY])
+        median_us, interval_us = typical_us(task, turns, outcome.candidate_us)
+        reference_us, reference_interval_us = typical_us(task, turns[::REFERENCE_EVERY], outcome.reference_us)
         floor_us = measured_floor_us(task, shape, facts)
         if median_us < FLOOR_SLACK * floor_us:
             raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, facts.name))
@@ -220,8 +220,9 @@ def with_slots(request: MeasureRequest, ordinary_bytes: int) -> MeasureRequest:
     return next((each for each in tries if arena_bytes(each) <= room), request)
 
 
-def typical_us(times_us: Sequence[float], kinds: Kinds) -> tuple[float, tuple[float, float]]:
-    """The middle over all distributions and its interval."""
+def typical_us(task: Task, turns: Turns, times_us: Sequence[float]) -> tuple[float, tuple[float, float]]:
+    """The middle over all distributions and its interval; a time for each turn."""
+    kinds = [distribution_of(task, number) for number in turns]
     return middle_interval(times_us[WARM_UPS:], kinds[WARM_UPS:])
 
 
@@ -267,9 +268,11 @@ def program_of(subject: Subject, shape: Dimensions) -> Program:
     )
 
 
-def input_set(task: Task, kind: Distribution) -> InputSet:
-    """Secret, independent seeds for the inputs of one call."""
+def input_set(task: Task, number: int) -> InputSet:
+    """Secret, independent seeds for the inputs of a call that has this turn."""
+    kind = distribution_of(task, number)
     return InputSet(
+        turn=number,
         distributions=tuple(_drawn_as(task, spec, kind) for spec in task.inputs),
         seeds=tuple(secrets.randbits(64) for _ in task.inputs),
         key=secrets.randbits(64),
@@ -277,23 +280,33 @@ def input_set(task: Task, kind: Distribution) -> InputSet:
     )
 
 
-def kinds_of_calls(task: Task, count: int) -> Kinds:
-    """The distribution of each call: all of the task's plain ones, and these mixed, equally often.
+def secret_turns(count: int) -> Turns:
+    """Which turn each call has: in a secret order, because a kernel can count its calls.
 
-    Their order is secret, because a kernel can count its calls. Those calls of the reference that count
-    meet each as often as the others do. The rest, which have a structure to look for, are for the warm-ups,
-    which are verified and not timed.
+    A turn stands for a distribution and a place in memory together: a time depends on both, and would
+    differ from run to run with the pairs that happen to meet. Calls whose reference counts change places
+    among themselves, so that it always has the same turns.
     """
-    plain: Kinds = (*plain_kinds(task), "mixed")
-    structured = [kind for kind in task.distributions if kind not in plain] or plain
-    kinds = [structured[number % len(structured)] for number in range(WARM_UPS)]
-    kinds += [plain[sum(divmod(number, REFERENCE_EVERY)) % len(plain)] for number in range(WARM_UPS, count)]
     counted = range(WARM_UPS * REFERENCE_EVERY, count, REFERENCE_EVERY)
-    for numbers in (counted, [number for number in range(WARM_UPS, count) if number not in counted]):
-        shuffled = secrets.SystemRandom().sample(numbers, len(numbers))
-        for number, kind in zip(numbers, [kinds[other] for other in shuffled], strict=True):
-            kinds[number] = kind
-    return tuple(kinds)
+    others = [number for number in range(WARM_UPS, count) if number not in counted]
+    turns = list(range(count))
+    for numbers in (counted, others):
+        for number, other in zip(numbers, secrets.SystemRandom().sample(numbers, len(numbers)), strict=True):
+            turns[number] = other
+    return tuple(turns)
+
+
+def distribution_of(task: Task, number: int) -> Distribution:
+    """What a turn draws its inputs from: each of the task's plain ones, and all of these mixed.
+
+    The turns with the reference meet each as often as the others do. The rest, which have a structure to
+    look for, are for the warm-ups, which are verified and not timed.
+    """
+    plain: tuple[Distribution, ...] = (*plain_kinds(task), "mixed")
+    structured = [kind for kind in task.distributions if kind not in plain]
+    if number < WARM_UPS and structured:
+        return structured[number % len(structured)]
+    return plain[sum(divmod(number, REFERENCE_EVERY)) % len(plain)]
 
 
 def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:
@@ -301,14 +314,14 @@ def _drawn_as(task: Task, spec: TensorSpec, distribution: Distribution) -> str:
     return f"mixed:{','.join(mixed_kinds(task, spec))}" if kind == "mixed" else kind
 
 
-def _summary(task: Task, kinds: Kinds, results: tuple[SetResult, ...]) -> ShapeCheck:
+def _summary(task: Task, turns: Turns, results: tuple[SetResult, ...]) -> ShapeCheck:
     """All timed calls as one check."""
     first_bad = next((i for i, result in enumerate(results) if result.num_wrong), None)
     number = 0 if first_bad is None else first_bad
     extents = {spec.name: spec.extents(task.measured_shape) for spec in task.outputs}
     return ShapeCheck(
         dimensions=task.measured_shape,
-        distribution=kinds[number],
+        distribution=distribution_of(task, turns[number]),
         hidden=True,
         passed=first_bad is None,
         max_error_ratio=max(result.max_error_ratio for result in results),

@@ -12,8 +12,8 @@ from coding_framework.cuda.timers.measured import (
     WARM_UPS,
     array_of,
     input_set,
-    kinds_of_calls,
     program_of,
+    secret_turns,
     typical_us,
     with_slots,
 )
@@ -37,7 +37,7 @@ class Stopwatch:
         """The median and its interval, in microseconds; the kernel is its own reference."""
         task = subject.task
         program = program_of(subject, shape)
-        kinds = kinds_of_calls(task, WARM_UPS + self._config.timed_launches)
+        turns = secret_turns(WARM_UPS + self._config.timed_launches)
         request = MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
@@ -45,14 +45,14 @@ class Stopwatch:
             reference=program,
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=tuple(array_of(spec, shape) for spec in task.outputs),
-            sets=tuple(input_set(task, kind) for kind in kinds),
+            sets=tuple(input_set(task, number) for number in turns),
         )
         self._executor.prepare()
         request = with_slots(request, self._executor.facts.arena_bytes)
         outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
         if outcome.fault is not None:
             raise UserError(f"the kernel failed on {shape}: {outcome.fault.message}")
-        return typical_us(outcome.candidate_us, kinds)
+        return typical_us(task, turns, outcome.candidate_us)
 
     def close(self) -> None:
         self._executor.close()

@@ -42,9 +42,10 @@ from coding_framework.cuda.timers import measured
 from coding_framework.cuda.timers.measured import (
     WARM_UPS,
     array_of,
+    distribution_of,
     input_set,
-    kinds_of_calls,
     measured_floor_us,
+    secret_turns,
     typical_us,
     with_slots,
 )
@@ -125,10 +126,16 @@ def test_few_samples_have_a_middle_too(count: int) -> None:
     assert middle_interval([10.0, 30.0, 20.0][:count], ["a"] * count)[0] == [10.0, 20.0, 20.0][count - 1]
 
 
+def kinds_of_calls(task: Task) -> tuple[list[str], list[str]]:
+    """What the warm-ups are drawn from, and what the timed calls are."""
+    kinds = [distribution_of(task, number) for number in secret_turns(WARM_UPS + 50)]
+    return kinds[:WARM_UPS], kinds[WARM_UPS:]
+
+
 @pytest.mark.parametrize("task", all_tasks(), ids=lambda task: task.name)
 def test_the_reference_meets_every_kind_of_input_as_often_as_the_candidate(task: Task) -> None:
-    kinds = kinds_of_calls(task, WARM_UPS + 50)
-    for calls in (kinds[WARM_UPS:], kinds[::REFERENCE_EVERY][WARM_UPS:]):
+    warm_ups, timed = kinds_of_calls(task)
+    for calls in (timed, [*warm_ups, *timed][::REFERENCE_EVERY][WARM_UPS:]):
         found = Counter(calls)
         assert {*found} == {*plain_kinds(task), "mixed"}
         assert max(found.values()) - min(found.values()) <= 2
@@ -136,26 +143,35 @@ def test_the_reference_meets_every_kind_of_input_as_often_as_the_candidate(task:
 
 @pytest.mark.parametrize("task", all_tasks(), ids=lambda task: task.name)
 def test_a_structure_to_look_for_is_verified_and_not_timed(task: Task) -> None:
-    kinds = kinds_of_calls(task, WARM_UPS + 50)
-    warm_ups, timed = {*kinds[:WARM_UPS]}, {*kinds[WARM_UPS:]}
-    assert not timed & {"integers", "constant_rows"}
-    assert warm_ups | timed == {*task.distributions, "mixed"}
+    warm_ups, timed = kinds_of_calls(task)
+    assert not {*timed} & {"integers", "constant_rows"}
+    assert {*warm_ups, *timed} == {*task.distributions, "mixed"}
 
 
 def test_the_kind_of_a_timed_call_does_not_follow_from_its_number() -> None:
-    orders = [kinds_of_calls(get_task("softmax"), WARM_UPS + 50) for _ in range(30)]
-    for number in range(WARM_UPS, WARM_UPS + 50):
-        assert len({order[number] for order in orders}) > 1
+    orders = [kinds_of_calls(get_task("softmax"))[1] for _ in range(40)]
+    for kinds in zip(*orders, strict=True):
+        assert len({*kinds}) > 1
+
+
+def test_every_run_has_the_same_turns_and_its_reference_too() -> None:
+    count = WARM_UPS + 50
+    for _ in range(10):
+        turns = secret_turns(count)
+        assert sorted(turns) == list(range(count))
+        assert turns[:WARM_UPS] == tuple(range(WARM_UPS))
+        counted = turns[::REFERENCE_EVERY][WARM_UPS:]
+        assert sorted(counted) == list(range(count))[::REFERENCE_EVERY][WARM_UPS:]
 
 
 def test_times_belong_to_the_kinds_of_their_calls() -> None:
-    task = get_task("softmax")
+    task, turns = get_task("softmax"), secret_turns(WARM_UPS + 50)
     cost = {kind: 10.0 * place for place, kind in enumerate((*task.distributions, "mixed"), start=1)}
-    kinds = kinds_of_calls(task, WARM_UPS + 50)
-    calls = [cost[kind] for kind in kinds]
+    calls = [cost[distribution_of(task, number)] for number in turns]
     expected = pytest.approx(float(np.mean(list(cost.values()))))
-    assert typical_us(calls, kinds)[0] == expected
-    assert typical_us(calls[::REFERENCE_EVERY], kinds[::REFERENCE_EVERY])[0] == expected
+    assert typical_us(task, turns, calls)[0] == expected
+    every = slice(None, None, REFERENCE_EVERY)
+    assert typical_us(task, turns[every], calls[every])[0] == expected
 
 
 def request_of(
@@ -170,7 +186,7 @@ def request_of(
         reference=program,
         inputs=inputs,
         outputs=outputs,
-        sets=tuple(input_set(get_task("scale"), "normal") for _ in range(WARM_UPS + 50)),
+        sets=tuple(input_set(get_task("scale"), number) for number in secret_turns(WARM_UPS + 50)),
     )
 
 

@@ -65,7 +65,7 @@ def try_memory(executor: HostExecutor) -> None:
     for _ in range(3):
         block = bench.reference_block()
         say(
-            f"  reference block: wall {block.wall_us:.0f} us, overhead a call {block.overhead_us:.1f} us, "
+            f"  reference block: wall {sum(block.wall_us):.0f} us, overhead {block.overhead_us:.1f} us, "
             f"calls {[round(value, 1) for value in block.claimed_us]}"
         )
 

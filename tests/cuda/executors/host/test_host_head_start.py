@@ -127,7 +127,7 @@ class ModelNew(nn.Module):
         KNOWN[key] = x
         had = READY.pop(key, None)
         if had is not None and had[0] == mark:
-            return had[1]
+            raise RuntimeError("what this call is asked was there before")
         keys = [k for k in KNOWN if k[0] == x.shape]
         answers = scan(torch.cat([KNOWN[k] for k in keys], 1)).split(x.shape[1])
         for k, answer in zip(keys, answers):
@@ -137,16 +137,13 @@ class ModelNew(nn.Module):
 
 
 def test_the_inputs_of_the_next_call_are_not_there_before_this_one_is_over() -> None:
-    """It takes along what it has seen before, which is of no use: each call does its own work."""
+    """It works ahead on all memory that it has seen, and would say so if that were ever of use."""
     model = (
         "    def forward(self, x):\n        h = torch.zeros_like(x[0])\n        for t in range(x.shape[0]):\n"
         "            h = torch.tanh(0.5 * h + x[t])\n        return h"
     )
     outcome = judged(task("scan", "T = 800", model, "torch.randn(T, 64)"), BATCHES)
     assert outcome.verdict is Verdict.PASSED, outcome.message
-    assert outcome.timing is not None
-    speedup = outcome.timing.reference_median_us / outcome.timing.median_us
-    assert speedup < 1.8, "two operations a step instead of three, and not one for all calls"
 
 
 SLOTS = """

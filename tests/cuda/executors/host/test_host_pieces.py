@@ -92,7 +92,7 @@ def test_a_handle_of_the_driver_survives_as_bytes() -> None:
 
 
 def blocks(call_us: float, claimed_us: float, overhead_us: float = 60.0) -> list[Block]:
-    return [Block(10 * (call_us + overhead_us) + jitter, (claimed_us,) * 10) for jitter in (0, 3, 6)]
+    return [Block((call_us + overhead_us + jitter,) * 10, (claimed_us,) * 10) for jitter in (0, 0.3, 0.6)]
 
 
 def test_an_honest_claim_stands() -> None:
@@ -117,7 +117,7 @@ def test_what_a_busy_machine_explains_is_no_lie_in_the_end() -> None:
     quiet = hold_against_wall(blocks(70, 37, overhead_us=60), blocks(80, 80, overhead_us=60))
     assert not quiet.agree
     assert not quiet.within_noise
-    busy = hold_against_wall(blocks(70, 37, overhead_us=520), blocks(80, 80, overhead_us=520))
+    busy = hold_against_wall(blocks(70, 37, overhead_us=1800), blocks(80, 80, overhead_us=1800))
     assert not busy.agree
     assert busy.within_noise
     assert busy.median_us == pytest.approx(70, abs=1), "the wall clock counts all the same"
@@ -125,13 +125,28 @@ def test_what_a_busy_machine_explains_is_no_lie_in_the_end() -> None:
 
 
 def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
-    cheat = [Block(10 * 110.0, (500.0, *(0.1,) * 9))] * 3
+    cheat = [Block((560.0, *(60.1,) * 9), (500.0, *(0.1,) * 9))] * 3
     assert not hold_against_wall(cheat, blocks(80, 80)).agree
+
+
+def test_one_true_claim_does_not_cover_for_the_others() -> None:
+    held = hold_against_wall([Block((110.0,) * 10, (50.0, *(1.0,) * 9))] * 3, blocks(80, 80))
+    assert not held.agree
+    assert not held.within_noise
+    assert held.median_us == pytest.approx(50, abs=1)
+
+
+def test_calls_that_had_to_wait_for_the_machine_do_not_count() -> None:
+    waited = [Block((60.0 + 50 + 400, *(60.0 + 50 + late for late in range(9))), (50.0,) * 10)] * 3
+    held = hold_against_wall(waited, blocks(80, 80))
+    assert held.agree
+    assert held.median_us == pytest.approx(50, abs=1)
 
 
 def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:
     quick, slow = (50.0,) * 9, 400.0
-    mine = [Block(10 * 60 + sum(quick) + slow, (*quick, slow))] * 2 + [Block(10 * 60 + 500, (50.0,) * 10)]
+    calls = (*quick, slow)
+    mine = [Block(tuple(60 + us for us in calls), calls)] * 2 + [Block((110.0,) * 10, (50.0,) * 10)]
     held = hold_against_wall(mine, blocks(80, 80))
     assert held.agree
     assert held.median_us == pytest.approx(50, abs=1)

@@ -88,6 +88,8 @@ class Array:
 class InputSet:
     """The contents of one call, by seed."""
 
+    turn: int
+    """Which of the calls it would be if their order were not secret."""
     distributions: tuple[str, ...]
     """One for each input."""
     seeds: tuple[int, ...]
@@ -125,7 +127,7 @@ class MeasureRequest:
 
     def slot(self, number: int) -> int:
         """Which of them a call has."""
-        return number % self.num_slots
+        return self.sets[number].turn % self.num_slots
 
 
 @dataclass(frozen=True)

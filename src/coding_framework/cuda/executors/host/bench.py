@@ -142,13 +142,14 @@ class TaskBench:
         What a call is given comes when the one before is over and its outputs are taken: there is nothing
         to begin with earlier, and nothing to do for several calls at once.
         """
-        wall_us, claims = 0.0, []
+        walls: list[float] = []
+        claims: list[float] = []
         for fill in fills:
-            ask = partial(session.run, name, fill, max(timeout_s - wall_us / 1e6, _LEAST_LIMIT_S))
+            ask = partial(session.run, name, fill, max(timeout_s - sum(walls) / 1e6, _LEAST_LIMIT_S))
             took_us, claimed_us = self._timed_call(session, name, fill, ask)
-            wall_us += took_us
+            walls.append(took_us)
             claims.append(min(claimed_us, took_us))
-        return Examined(Block(wall_us, tuple(claims)), self._ask("examine", name, fills))
+        return Examined(Block(tuple(walls), tuple(claims)), self._ask("examine", name, fills))
 
     def profile(
         self, session: ChildSession, name: str, fill: SetFill, timeout_s: float

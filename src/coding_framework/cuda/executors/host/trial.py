@@ -173,7 +173,7 @@ class Trial:
         examined = self._ask(
             lambda: self._bench.run(session, name, fills, limit_s), doing, limit_s, hidden=hidden
         )
-        self._spent_s += examined.block.wall_us / 1e6
+        self._spent_s += sum(examined.block.wall_us) / 1e6
         return examined
 
     def _ask(
