@@ -64,6 +64,8 @@ EXTENSION_CODE = [
     ("profiler-interface", "torch::autograd::profiler::disableProfiler();"),
     ("profiler-interface", "libkineto::api().isProfilerInitialized();"),
     ("foreign-memory", "cudaIpcOpenMemHandle(&p, handle, 1);"),
+    ("other-context", "cuCtxCreate_v4(&context, 0, 0, device);"),
+    ("other-context", "cuDevicePrimaryCtxRetain(&context, device);"),
     ("profiler-interface", "cuptiActivityDisable(kind);"),
     ("inline-assembly", 'asm volatile("syscall");'),
     ("inline-assembly", '__asm__("rdtsc");'),

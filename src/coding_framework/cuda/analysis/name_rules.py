@@ -171,6 +171,12 @@ NAME_RULES: tuple[NameRule, ...] = (
         ),
     ),
     NameRule(
+        rule="other-context",
+        reason="works in a context of the device that the judge does not wait for",
+        suggestion="Remove it: launch kernels in the context that there is, on the current stream.",
+        prefixes=("cuCtxCreate", "cuCtxSet", "cuCtxPush", "cuGreenCtx", "cuDevicePrimaryCtx"),
+    ),
+    NameRule(
         rule="profiler-interface",
         reason="hooks into the tools that measure it",
         suggestion="Remove it: timing is the judge's.",

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from coding_framework.config import JudgeConfig
@@ -137,10 +138,37 @@ def test_one_true_claim_does_not_cover_for_the_others() -> None:
 
 
 def test_calls_that_had_to_wait_for_the_machine_do_not_count() -> None:
-    waited = [Block((60.0 + 50 + 400, *(60.0 + 50 + late for late in range(9))), (50.0,) * 10)] * 3
+    waited = [Block((*(110.0,) * 6, *(510.0,) * 4), (50.0,) * 10)] * 3
     held = hold_against_wall(waited, blocks(80, 80))
     assert held.agree
     assert held.median_us == pytest.approx(50, abs=1)
+
+
+def noisy(call_us: float, claimed_us: float, num_blocks: int, seed: int) -> list[Block]:
+    """On a machine that adds 1200 us to a call, give or take 160."""
+    added = np.random.default_rng(seed).normal(1200, 160, (num_blocks, 10))
+    return [Block(tuple(call_us + row), (claimed_us,) * 10) for row in added]
+
+
+def test_the_error_tells_how_far_chance_can_take_the_wall_clock() -> None:
+    assert hold_against_wall(blocks(50, 50), blocks(80, 80)).error_us < 1
+    for count in (5, 15, 90):
+        tries = [
+            hold_against_wall(noisy(50, 50, count, seed), noisy(80, 80, count, 1000 + seed))
+            for seed in range(100)
+        ]
+        within = sum(abs(held.wall_us - 50) <= held.error_us or held.wall_us == 0 for held in tries)
+        assert within >= 88, "two standard errors"
+        assert np.median([held.error_us for held in tries]) == pytest.approx(
+            2 * 283 / count**0.5 / 3.16, rel=0.2
+        )
+
+
+def test_in_many_calls_a_lie_shows_through_the_noise() -> None:
+    for seed in range(20):
+        reference = noisy(80, 80, 90, 1000 + seed)
+        assert not hold_against_wall(noisy(100, 1, 90, seed), reference).within_noise
+        assert hold_against_wall(noisy(40, 40, 90, seed), reference).within_noise
 
 
 def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:

@@ -5,26 +5,29 @@ the verifier holds the outputs in its own memory. Between the two lies what the 
 (messages, weights, the cache flush, the copy of the outputs), which is the same program for the reference,
 whose child never sees the candidate. So
 
-    wall estimate = least wall time of a candidate's call - least overhead of a reference's call
+    wall estimate = median wall time of the candidate's calls - median overhead of the reference's calls
 
-is the candidate's time without believing it. Everything else on the machine can only add to a wall time,
-so the least of the calls is taken on both sides; no call can be had for less than its work, because each is
-on contents of its own, which are not there before its clock runs, and its outputs are taken when it stops.
-The larger of claim and estimate counts, once the difference is more than the overhead itself varies with no
-candidate there. A claim is refused when even in the best call it leaves far more of the wall time
-unexplained than the reference's do, or when most calls are claimed to take a fraction of what all of them
-took. Whoever is refused is heard again, the last time for as long as it takes the rest of the machine to
-come to rest, because everyone else waits for the device in the end. In this last hearing a difference of a
-few percent of the overhead is no lie any more, and the wall estimate counts.
+is the candidate's time without believing it. No call can be had for less than its work, because each is on
+contents of its own, which are not there before its clock runs, and its outputs are taken when it stops.
+What a busy machine adds, it adds to both: their blocks take turns. Seen on an H200 with 16 lanes, the median
+of 150 calls is good to some 15 us of 1200, where the least of them, or of the blocks' means, is off by up to
+100. How good it is follows from how much the reference's calls differ, and where that is too little, there
+are more of them.
+
+The larger of claim and estimate counts, once the difference is more than chance. A claim is refused when it
+leaves far more of the wall time unexplained than the reference's do, or when most calls are claimed to take
+a fraction of what all of them took. Whoever is refused is heard again, the last time for as long as it takes
+the rest of the machine to come to rest, because everyone else waits for the device in the end. In this last
+hearing a difference of a few percent of the overhead is no lie any more, and the wall estimate counts.
 
 Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream or put off
 until someone looks is not done when the clock stops (then the output is poison) or is done before (then it
 was timed). Nothing can be done between two calls: the process is stopped while its inputs are put there,
 and the device was waited for. Nothing can be done beside the harness: it has one thread
-(`child/single_thread.py`). A forged answer stops the clock early, before the outputs are there. Claims that
-are true of one call and false of the others change nothing either: the least wall time counts against all
-of them. What is left to a candidate that rewrites the harness in its own process is to save harness work:
-the flush cannot be left out, because the verifier looks for its bytes; all but its last pass, and the
+(`child/single_thread.py`). A forged answer stops the clock early, before the outputs are there. The
+reference's calls cannot be made to look slow: the candidate is stopped while they run, and some are made
+when it is gone. What is left to a candidate that rewrites the harness in its own process is to save harness
+work: the flush cannot be left out, because the verifier looks for its bytes; all but its last pass, and the
 copies, can.
 """
 
@@ -33,16 +36,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 
 SLACK_SHARE = 0.30
 SLACK_US = 20.0
 """How far the wall clock may lie above the claim before it is refused."""
 SKEW = 3.0
-"""How far the mean claim may lie above the median one."""
-NOISE_SHARE = 0.02
+"""How far the mean claim, or the wall clock, may lie above the median claim."""
+NOISE_SHARE = 0.03
 """How far the harness' own time may differ between candidate and reference on a machine so busy that
-other blocks and fresh processes do not help."""
+more calls and fresh processes do not help."""
+_ERROR_OF_MEDIAN = 1.2533
+"""Over that of a mean, for values that scatter normally."""
+_QUARTILES_APART = 1.349
+"""In standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -59,9 +68,9 @@ class Block:
         return len(self.claimed_us)
 
     @property
-    def overhead_us(self) -> float:
-        """The least wall time beside a call; meaningful for a child that is trusted."""
-        return min(wall - claimed for wall, claimed in zip(self.wall_us, self.claimed_us, strict=True))
+    def beside_us(self) -> tuple[float, ...]:
+        """Wall time beside each call: what the harness takes, for a child that is trusted."""
+        return tuple(wall - claimed for wall, claimed in zip(self.wall_us, self.claimed_us, strict=True))
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,8 @@ class HeldTime:
     claimed_us: float
     wall_us: float
     overhead_us: float
+    error_us: float
+    """How far the wall estimate may be off by chance."""
     agree: bool
     """Whether the claim may stand."""
     within_noise: bool
@@ -89,18 +100,20 @@ def hold_against_wall(
 ) -> HeldTime:
     """The time that counts, and whether the two clocks tell the same.
 
-    `alone` are blocks of the reference with no candidate there: how much those differ is not in its hands.
+    `alone` are blocks of the reference with no candidate there: beside one, it takes longer by chance alone.
     """
-    overhead = min(block.overhead_us for block in (*reference, *alone))
-    wall = max(min(min(block.wall_us) for block in candidate) - overhead, 0.0)
-    unexplained = min(block.overhead_us for block in candidate) - overhead
+    harness = _beside(reference)
+    overhead = float(np.median(harness))
+    if alone:
+        undisturbed = _beside(alone)
+        overhead = min(overhead, float(np.median(undisturbed)) + _error_us(undisturbed, undisturbed.size))
     samples = [value for block in candidate for value in block.claimed_us]
     claimed, interval = median_interval(samples)
-    quiet = sorted(block.overhead_us for block in alone)
-    spread = min(quiet[1] - quiet[0] if len(quiet) > 1 else 0.0, slack_us)
-    median = wall if wall > claimed + spread else claimed
+    wall = max(float(np.median([us for block in candidate for us in block.wall_us])) - overhead, 0.0)
+    unexplained = float(np.median(_beside(candidate))) - overhead
+    error = _error_us(harness, harness.size, len(samples))
+    median = wall if wall > claimed + min(error, slack_us) else claimed
     shift = median - claimed
-
     mean = sum(samples) / len(samples)
 
     def is_close(slack: float) -> bool:
@@ -112,6 +125,18 @@ def hold_against_wall(
         claimed_us=claimed,
         wall_us=wall,
         overhead_us=overhead,
+        error_us=error,
         agree=is_close(slack_us),
         within_noise=is_close(max(slack_us, NOISE_SHARE * overhead)),
     )
+
+
+def _beside(blocks: Sequence[Block]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([us for block in blocks for us in block.beside_us], dtype=np.float64)
+
+
+def _error_us(values: np.ndarray[tuple[int], np.dtype[np.float64]], *counts: int) -> float:
+    """Two standard errors of a median, or of the difference of two, of so many values that scatter so."""
+    low, high = np.percentile(values, (25, 75))
+    deviation = float(high - low) / _QUARTILES_APART
+    return float(2 * _ERROR_OF_MEDIAN * deviation * sum(1 / count for count in counts) ** 0.5)

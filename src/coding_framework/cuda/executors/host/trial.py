@@ -80,22 +80,25 @@ class Trial:
     ) -> tuple[list[Block], list[Block]]:
         """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
 
-        While the two clocks disagree there are more, `MAX_ROUNDS` times as many and for `patience_s` at
-        least: a busy machine adds to some blocks, a lie to all. `alone` are blocks that the reference made
-        with nobody beside it.
+        There are up to `MAX_ROUNDS` times as many while chance could hide a lie, and as many at least, for
+        `patience_s`, while the two clocks disagree. `alone` are blocks that the reference made with nobody
+        beside it.
         """
         started = monotonic()
-        blocks = self._settings.blocks
+        blocks, slack_us = self._settings.blocks, self._settings.clock_slack_us
         mine: list[Block] = []
         reference: list[Block] = []
         for number in count():
             if number and number % blocks == 0:
-                is_enough = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
-                if is_enough or hold(self._settings, mine, reference, alone).agree:
+                held = hold(self._settings, mine, reference, alone)
+                is_long = number >= MAX_ROUNDS * blocks
+                if held.agree and (is_long or held.error_us <= slack_us):
+                    break
+                if is_long and monotonic() - started >= patience_s:
                     break
                 self.num_planned += blocks
             mine.append(self._block())
-            reference.append(self._bench.reference_block())
+            reference.append(self._reference_block())
             self._check_after_block(number)
         return mine, reference
 
@@ -144,6 +147,15 @@ class Trial:
         examined = self._run(BASE, fills)
         self._judge(examined.reports, fills, {}, hidden=False)
         return examined.block
+
+    def _reference_block(self) -> Block:
+        """The reference's calls, while the candidate is stopped: it cannot make them look slow."""
+        assert self._session is not None
+        self._session.freeze()
+        try:
+            return self._bench.reference_block()
+        finally:
+            self._session.thaw()
 
     def _configure(self, name: str, *, hidden: bool) -> None:
         session, program = self._session, self._program
