@@ -157,7 +157,7 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
             while 'request' not in frame.f_locals or not hasattr(frame.f_locals['request'], 'set_index'):
                 frame = frame.f_back
             request = frame.f_locals['request']
-            body = json.dumps({"token": request.token, "time_us": 1.0}).encode()
+            body = json.dumps({"token": request.token, "time_us": 1.0, "left_us": 0.0}).encode()
             for name in os.listdir('/proc/self/fd'):
                 try:
                     if stat.S_ISFIFO(os.fstat(int(name)).st_mode):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,7 +33,7 @@ from coding_framework.cuda.executors.host.kernels import own_kernel_names, witho
 from coding_framework.cuda.executors.host.outcome import HostTiming
 from coding_framework.cuda.executors.host.rejection import reject_fault, reject_problem
 from coding_framework.cuda.executors.host.session import CandidateProblem
-from coding_framework.cuda.executors.host.timing import floor
+from coding_framework.cuda.executors.host.timing import disagreement_words, floor
 from coding_framework.cuda.executors.host.verifier.task_source import execute_source, override_constants
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.sandbox.base import SandboxResult
@@ -92,8 +93,13 @@ def test_a_handle_of_the_driver_survives_as_bytes() -> None:
 # --- clocks ---------------------------------------------------------------------------------------
 
 
-def blocks(call_us: float, claimed_us: float, overhead_us: float = 60.0) -> list[Block]:
-    return [Block((call_us + overhead_us + jitter,) * 10, (claimed_us,) * 10) for jitter in (0, 0.3, 0.6)]
+def block(wall_us: Sequence[float], claimed_us: Sequence[float], left_us: float = 8.0) -> Block:
+    return Block(tuple(wall_us), tuple(claimed_us), (left_us,) * len(wall_us))
+
+
+def blocks(call_us: float, claimed_us: float, overhead_us: float = 60.0, left_us: float = 8.0) -> list[Block]:
+    walls = [call_us + overhead_us + jitter for jitter in (0, 0.3, 0.6)]
+    return [block((wall,) * 10, (claimed_us,) * 10, left_us) for wall in walls]
 
 
 def test_an_honest_claim_stands() -> None:
@@ -125,20 +131,30 @@ def test_what_a_busy_machine_explains_is_no_lie_in_the_end() -> None:
     assert not hold_against_wall(blocks(97, 1, overhead_us=545), blocks(80, 80, overhead_us=545)).within_noise
 
 
+def test_work_that_goes_on_after_the_call_shows_on_the_busiest_machine() -> None:
+    reference = blocks(80, 80, overhead_us=5000)
+    held = hold_against_wall(blocks(5, 5, overhead_us=5000, left_us=48), reference)
+    assert not held.agree
+    assert not held.within_noise
+    assert "goes on for 40.0 us" in disagreement_words(held)
+    assert hold_against_wall(blocks(5, 5, overhead_us=5000, left_us=10), reference).agree
+    assert hold_against_wall(blocks(500, 500, overhead_us=5000, left_us=100), reference).agree
+
+
 def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
-    cheat = [Block((560.0, *(60.1,) * 9), (500.0, *(0.1,) * 9))] * 3
+    cheat = [block((560.0, *(60.1,) * 9), (500.0, *(0.1,) * 9))] * 3
     assert not hold_against_wall(cheat, blocks(80, 80)).agree
 
 
 def test_one_true_claim_does_not_cover_for_the_others() -> None:
-    held = hold_against_wall([Block((110.0,) * 10, (50.0, *(1.0,) * 9))] * 3, blocks(80, 80))
+    held = hold_against_wall([block((110.0,) * 10, (50.0, *(1.0,) * 9))] * 3, blocks(80, 80))
     assert not held.agree
     assert not held.within_noise
     assert held.median_us == pytest.approx(50, abs=1)
 
 
 def test_calls_that_had_to_wait_for_the_machine_do_not_count() -> None:
-    waited = [Block((*(110.0,) * 6, *(510.0,) * 4), (50.0,) * 10)] * 3
+    waited = [block((*(110.0,) * 6, *(510.0,) * 4), (50.0,) * 10)] * 3
     held = hold_against_wall(waited, blocks(80, 80))
     assert held.agree
     assert held.median_us == pytest.approx(50, abs=1)
@@ -147,7 +163,7 @@ def test_calls_that_had_to_wait_for_the_machine_do_not_count() -> None:
 def noisy(call_us: float, claimed_us: float, num_blocks: int, seed: int) -> list[Block]:
     """On a machine that adds 1200 us to a call, give or take 160."""
     added = np.random.default_rng(seed).normal(1200, 160, (num_blocks, 10))
-    return [Block(tuple(call_us + row), (claimed_us,) * 10) for row in added]
+    return [block(tuple(call_us + row), (claimed_us,) * 10) for row in added]
 
 
 def test_the_error_tells_how_far_chance_can_take_the_wall_clock() -> None:
@@ -174,7 +190,7 @@ def test_in_many_calls_a_lie_shows_through_the_noise() -> None:
 def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:
     quick, slow = (50.0,) * 9, 400.0
     calls = (*quick, slow)
-    mine = [Block(tuple(60 + us for us in calls), calls)] * 2 + [Block((110.0,) * 10, (50.0,) * 10)]
+    mine = [block(tuple(60 + us for us in calls), calls)] * 2 + [block((110.0,) * 10, (50.0,) * 10)]
     held = hold_against_wall(mine, blocks(80, 80))
     assert held.agree
     assert held.median_us == pytest.approx(50, abs=1)

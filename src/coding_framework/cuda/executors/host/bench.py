@@ -22,7 +22,7 @@ from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.exchange.folder import ExchangeFolder
 from coding_framework.cuda.executors.host.outcome import HostSettings
-from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
+from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Claim, Program
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
 from coding_framework.cuda.executors.host.verifier.records import (
     SetFill,
@@ -143,13 +143,18 @@ class TaskBench:
         to begin with earlier, and nothing to do for several calls at once.
         """
         walls: list[float] = []
-        claims: list[float] = []
+        claims: list[Claim] = []
         for fill in fills:
             ask = partial(session.run, name, fill, max(timeout_s - sum(walls) / 1e6, _LEAST_LIMIT_S))
-            took_us, claimed_us = self._timed_call(session, name, fill, ask)
+            took_us, claim = self._timed_call(session, name, fill, ask)
             walls.append(took_us)
-            claims.append(min(claimed_us, took_us))
-        return Examined(Block(tuple(walls), tuple(claims)), self._ask("examine", name, fills))
+            claims.append(claim)
+        block = Block(
+            wall_us=tuple(walls),
+            claimed_us=tuple(min(claim.time_us, wall) for claim, wall in zip(claims, walls, strict=True)),
+            left_us=tuple(claim.left_us for claim in claims),
+        )
+        return Examined(block, self._ask("examine", name, fills))
 
     def profile(
         self, session: ChildSession, name: str, fill: SetFill, timeout_s: float

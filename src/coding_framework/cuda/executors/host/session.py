@@ -50,6 +50,16 @@ class Program:
     """Whether it may start threads: the reference, compiled by torch, does."""
 
 
+@dataclass(frozen=True)
+class Claim:
+    """What a child tells of one call, in microseconds."""
+
+    time_us: float
+    """Of the device, for the call."""
+    left_us: float
+    """From the call's end until nothing ran on the device."""
+
+
 class CandidateProblem(Exception):
     """The child says what is wrong with its candidate."""
 
@@ -130,12 +140,13 @@ class ChildSession:
     def thaw(self) -> None:
         self._process.thaw()
 
-    def run(self, name: str, fill: SetFill, timeout_s: float) -> float:
-        """Call the candidate on this set; the time that the child claims for it, in microseconds."""
-        claimed = self._ask(Run(_token(), name, fill.index, fill.flush_value), timeout_s).get("time_us")
-        if not _is_time(claimed):
+    def run(self, name: str, fill: SetFill, timeout_s: float) -> Claim:
+        """Call the candidate on this set; what the child claims of it."""
+        reply = self._ask(Run(_token(), name, fill.index, fill.flush_value), timeout_s)
+        claimed, left = reply.get("time_us"), reply.get("left_us")
+        if not _is_time(claimed) or not _is_time(left):
             raise ChildNonsense("a time that is none")
-        return float(claimed)
+        return Claim(float(claimed), float(left))
 
     def profile(self, name: str, fill: SetFill, timeout_s: float) -> dict[str, float]:
         """Call the candidate on this set; device time by kernel name, as the child tells it."""

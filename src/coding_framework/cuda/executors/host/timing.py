@@ -100,6 +100,11 @@ def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, floa
 
 
 def disagreement_words(held: HeldTime) -> str:
+    if held.left_us > held.wall_us - held.claimed_us:
+        return (
+            f"its process claims {held.claimed_us:.1f} us a call, but the device goes on for "
+            f"{held.left_us:.1f} us after it: work is done outside the call (another stream)"
+        )
     return (
         f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "
         f"{held.wall_us:.1f} us, without {held.overhead_us:.1f} us for the harness: work is done outside the "

@@ -80,9 +80,8 @@ class Trial:
     ) -> tuple[list[Block], list[Block]]:
         """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
 
-        There are up to `MAX_ROUNDS` times as many while chance could hide a lie, and as many at least, for
-        `patience_s`, while the two clocks disagree. `alone` are blocks that the reference made with nobody
-        beside it.
+        While the two clocks disagree, or chance could hide a lie, there are more, `MAX_ROUNDS` times as many
+        and for `patience_s` at least. `alone` are blocks that the reference made with nobody beside it.
         """
         started = monotonic()
         blocks, slack_us = self._settings.blocks, self._settings.clock_slack_us
@@ -91,10 +90,8 @@ class Trial:
         for number in count():
             if number and number % blocks == 0:
                 held = hold(self._settings, mine, reference, alone)
-                is_long = number >= MAX_ROUNDS * blocks
-                if held.agree and (is_long or held.error_us <= slack_us):
-                    break
-                if is_long and monotonic() - started >= patience_s:
+                is_over = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
+                if is_over or (held.agree and held.error_us <= slack_us):
                     break
                 self.num_planned += blocks
             mine.append(self._block())

@@ -21,7 +21,7 @@ class Clock(Protocol):
     def stop(self) -> None: ...
 
     def await_stop(self) -> None:
-        """Wait for what was timed, and for nothing else."""
+        """Wait for what was timed, then for whatever else the device does."""
         ...
 
     def finish(self) -> None:
@@ -33,6 +33,10 @@ class Clock(Protocol):
         ...
 
     def elapsed_us(self) -> float: ...
+
+    def left_us(self) -> float:
+        """How long the device went on after what was timed, with what it takes to see that it has ended."""
+        ...
 
 
 class CpuClock:
@@ -62,6 +66,9 @@ class CpuClock:
     def elapsed_us(self) -> float:
         return (self._stopped - self._started) * 1e6
 
+    def left_us(self) -> float:
+        return 0.0
+
 
 class CudaClock:
     """Events on the default stream; a device-wide wait after every call.
@@ -82,6 +89,7 @@ class CudaClock:
         event: Any = torch.cuda.Event
         self._before = event(enable_timing=True)
         self._after = event(enable_timing=True)
+        self._idle = event(enable_timing=True)
         self._record, self._elapsed, self._wait = event.record, event.elapsed_time, event.synchronize
         driver.cuCtxSetLimit(driver.CUlimit.CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0)
 
@@ -93,6 +101,8 @@ class CudaClock:
 
     def await_stop(self) -> None:
         self._wait(self._after)
+        self.finish()
+        self._record(self._idle, self._stream)
 
     def finish(self) -> None:
         (status,) = self._driver.cuCtxSynchronize()
@@ -104,6 +114,9 @@ class CudaClock:
 
     def elapsed_us(self) -> float:
         return float(self._elapsed(self._before, self._after)) * 1e3
+
+    def left_us(self) -> float:
+        return float(self._elapsed(self._after, self._idle)) * 1e3
 
 
 def make_clock(device: str) -> Clock:

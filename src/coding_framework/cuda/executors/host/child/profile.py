@@ -69,6 +69,9 @@ class ProfilingClock:
     def elapsed_us(self) -> float:
         return 0.0
 
+    def left_us(self) -> float:
+        return 0.0
+
     def kernel_us(self) -> dict[str, float]:
         """Microseconds on the device by kernel, memory copies and fills included, for the last call alone."""
         if not self._has_device:

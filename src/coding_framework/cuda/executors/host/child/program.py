@@ -165,7 +165,7 @@ class Child:
         problem = instance.call(request.set_index, request.flush_value, clock)
         if problem is not None:
             return {"problem": problem[0], "words": cut(problem[1])}
-        return {"time_us": clock.elapsed_us()}
+        return {"time_us": clock.elapsed_us(), "left_us": clock.left_us()}
 
     def _profile(self, request: Profile) -> Reply:
         instance, profiler = self._instances[request.name], self._profiler
