@@ -257,7 +257,7 @@ def test_the_last_hearing_goes_on_until_the_machine_is_at_rest() -> None:
     candidate = module(
         """
         self.calls += 1
-        if self.calls < 60:
+        if self.calls < 45:
             time.sleep(0.05)
             lost[0] += 0.05
         return self.right(x)
