@@ -153,6 +153,12 @@ def fired(source: str, contract: Contract, severity: Severity = "critical") -> s
     return {finding.rule for finding in report.findings if finding.severity == severity}
 
 
+def test_what_stands_in_an_attribute_stays_in_sight() -> None:
+    """Attributes of kernels that the grammar does not know are passed over; nothing can be hidden there."""
+    source = "#define __maxnreg__(x) x\nvoid f() { __maxnreg__(dlopen)(name, 1); }"
+    assert "dynamic-loading" in fired(source, "extension")
+
+
 @pytest.mark.parametrize(("rule", "code"), EXTENSION_CODE)
 def test_hostile_host_code_is_refused(rule: str, code: str) -> None:
     source = (

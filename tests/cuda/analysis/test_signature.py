@@ -26,6 +26,9 @@ NUMBERS = {
     "a default": "k(int n = 4)",
     "a standard name": "k(size_t n)",
     "a standard name with its scope": "k(std::uint32_t n)",
+    "bounds": "__launch_bounds__(256) __maxnreg__(64) k(int n)",
+    "a cluster": "__cluster_dims__(2, 1, 1) k(int n)",
+    "a block size": "__block_size__((256, 1, 1)) k(int n)",
 }
 
 

@@ -34,6 +34,8 @@ MAX_UNPROBED_STATEMENT_BYTES = 4096
 MAX_PROBE_WALL_S = 20.0
 _CHUNK_BYTES = 256
 """The clock is looked at once a chunk."""
+_UNKNOWN_ATTRIBUTES = re.compile(rb"__(?:cluster_dims|maxnreg|block_size)__\s*\([\d\s,()]*\)")
+"""Of kernels, which the grammar does not know; with numbers alone, so that nothing hides in them."""
 _QUALIFIERS = frozenset({"__global__", "__device__", "__host__", "__forceinline__", "__noinline__"})
 
 
@@ -105,7 +107,7 @@ def parse_is_complete(source: str) -> bool:
 @lru_cache(maxsize=8)
 def _parse(source: str, _thread: int) -> tuple[Node, bool]:
     """Each thread has trees and a parser of its own: a parser that two use at once crashes the process."""
-    data = source.encode("utf-8", "replace")
+    data = _UNKNOWN_ATTRIBUTES.sub(_blanks, source.encode("utf-8", "replace"))
     if _needs_probe(data) and not _is_harmless(data):
         return _parser().parse(b"").root_node, False
     reader = _Reader(data)
@@ -113,6 +115,11 @@ def _parse(source: str, _thread: int) -> tuple[Node, bool]:
     complete = not reader.cut_short
     reader.finish()
     return tree.root_node, complete
+
+
+def _blanks(found: re.Match[bytes]) -> bytes:
+    """As long as what was found, and on as many lines."""
+    return re.sub(rb"[^\n]", b" ", found[0])
 
 
 def _needs_probe(data: bytes) -> bool:

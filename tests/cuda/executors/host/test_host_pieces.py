@@ -354,6 +354,16 @@ def test_kernels_in_a_modules_strings_and_triton_functions_count() -> None:
     assert "return 3" in emptied
 
 
+@pytest.mark.parametrize(
+    "attribute", ["__cluster_dims__(2, 1)", "__maxnreg__(64)", "__launch_bounds__(8)"]
+)
+def test_attributes_do_not_hide_a_kernel(attribute: str) -> None:
+    source = f"__global__ void {attribute} scale(float* x) {{ x[0] = 1; }}"
+    candidate = Candidate(source=source, contract="extension")
+    assert own_kernel_names(candidate) == {"scale"}
+    assert without_kernels(candidate).source == source.replace("{", "{ return;")
+
+
 def test_a_module_without_kernels_has_none() -> None:
     assert not own_kernel_names(Candidate(source="y = 1", contract="module"))
     broken = Candidate(source="def", contract="module")
