@@ -354,9 +354,7 @@ def test_kernels_in_a_modules_strings_and_triton_functions_count() -> None:
     assert "return 3" in emptied
 
 
-@pytest.mark.parametrize(
-    "attribute", ["__cluster_dims__(2, 1)", "__maxnreg__(64)", "__launch_bounds__(8)"]
-)
+@pytest.mark.parametrize("attribute", ["__cluster_dims__(2, 1)", "__maxnreg__(64)", "__launch_bounds__(8)"])
 def test_attributes_do_not_hide_a_kernel(attribute: str) -> None:
     source = f"__global__ void {attribute} scale(float* x) {{ x[0] = 1; }}"
     candidate = Candidate(source=source, contract="extension")
