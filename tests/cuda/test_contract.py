@@ -185,3 +185,6 @@ def test_scratch_memory_grows_with_the_task_up_to_a_gibibyte() -> None:
 def test_a_comment_sign_in_a_string_hides_no_kernel() -> None:
     assert kernel_names('const char* s = "/*"; __global__ void a() {} const char* t = "*/";') == ("a",)
     assert kernel_names("__global__ void __launch_bounds__(max(32, 64)) a() {}") == ("a",)
+    for bounds in ("__maxnreg__(64)", "__cluster_dims__(2, 1, 1) __launch_bounds__(256)"):
+        assert kernel_names(f"__global__ void {bounds} a() {{}}") == ("a",)
+        assert kernel_names(f"__global__ {bounds} void a() {{}}") == ("a",)

@@ -47,6 +47,10 @@ ALIASED_NUMBERS = {
     "several at once": f"typedef int count, *counts; {BEGIN}(count n) {{}}",
     "a macro": f"#define count int\n{BEGIN}(count n) {{}}",
     "a macro of qualifiers": f"#define R __restrict__\n{BEGIN}(int n, float* R x) {{}}",
+    "a formula behind a condition": (
+        "#ifndef CEIL_DIV\n#define CEIL_DIV(a, b) (((a) + (b) - 1) / (b))\n#endif\n"
+        f"#ifdef __CUDA_ARCH__\n#define LDG(p) __ldg(p)\n#endif\n{BEGIN}(size_t n) {{}}"
+    ),
     "a condition elsewhere": f"#ifndef TILE\n#define TILE 16\n#endif\n{BEGIN}(size_t n) {{ int t[TILE]; }}",
     "a template elsewhere": f"template <typename T> __device__ T f(size_t n, T t); {BEGIN}(size_t n) {{}}",
     "a structure of the same file": f"typedef struct {{ float x; }} pair; {BEGIN}(size_t n, pair* p) {{}}",
@@ -96,6 +100,15 @@ HIDDEN_POINTERS = {
     "a standard name anew by a macro": (
         f"#if 1\n#define D(w) typedef float* w\n#endif\nnamespace q {{ D(size_t); {BEGIN}(size_t x) {{}} }}"
     ),
+    "a standard name anew by two macros": (
+        "#define T typedef\n#if 1\n#define D(w) T float* w\n#endif\n"
+        f"namespace q {{ D(size_t); {BEGIN}(size_t x) {{}} }}"
+    ),
+    "a standard name anew by an argument": (
+        f"#if 1\n#define D(a, b) a b\n#endif\n"
+        f"namespace q {{ D(typedef float*, size_t); {BEGIN}(size_t x) {{}} }}"
+    ),
+    "a standard name itself a macro": f"#if 1\n#define size_t float*\n#endif\n{BEGIN}(size_t x) {{}}",
     "another type where it is compiled": f"#if 0\n{BEGIN}(int n) {{}}\n#else\n{BEGIN}(float* n) {{}}\n#endif",
     "a joined line": f"typedef float* intx; {BEGIN}(int\\\nx) {{}}",
     "a comment": f"{BEGIN}(float /* n, int */ * n) {{}}",

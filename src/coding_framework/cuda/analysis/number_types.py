@@ -2,7 +2,8 @@
 
 Guarantees: a type is called a number only if its words are arithmetic ones, or a name that every
 `typedef` and `using` of the source gives such words to. Names that the source cannot be seen to leave
-alone (a declaration that the parser did not understand, a macro that a condition decides on) are none.
+alone (a declaration that the parser did not understand, a macro that a condition decides on and that could
+declare something) are none.
 Templates, `auto`, `decltype`, classes and enumerations are none either.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from tree_sitter import Node
 
+from coding_framework.cuda.analysis.macros import Macro
 from coding_framework.cuda.analysis.prepared import CertainView
 from coding_framework.cuda.analysis.syntax import last_name, parse, text, walk
 from coding_framework.cuda.analysis.word_sets import words
@@ -25,6 +27,7 @@ _STANDARD = words(
 _QUALIFIERS = words("const volatile __grid_constant__")
 _DECLARATIONS = ("type_definition", "alias_declaration", "using_declaration")
 _DECLARING = re.compile(r"\b(?:typedef|using)\b")
+_DECLARING_WORDS = words("typedef using struct class union enum template namespace extern")
 _MAX_ALIASES = 16
 """Steps from a name to what it stands for."""
 
@@ -36,7 +39,7 @@ class NumberTypes:
         nodes = [node for node in walk(parse(view.text)) if node.type in _DECLARATIONS]
         num_understood = sum(not node.has_error for node in nodes)
         self._knows_names = num_understood == len(_DECLARING.findall(view.text)) and not any(
-            token.kind == "name" for macro in view.doubtful for token in macro.body
+            _could_declare(macro, view.macro_names) for macro in view.doubtful
         )
         self._aliases = _aliases(nodes)
 
@@ -65,6 +68,13 @@ class NumberTypes:
                 return name in _STANDARD
             meaning = self._aliases[name]
         return False
+
+
+def _could_declare(macro: Macro, macro_names: frozenset[str]) -> bool:
+    """Whether what it stands for may name a type; a plain formula does not."""
+    names = {token.text for token in macro.body if token.kind == "name"}
+    is_formula = macro.parameters is not None and not macro.pastes
+    return bool(names) and not (is_formula and names.isdisjoint(_DECLARING_WORDS | macro_names))
 
 
 def _aliases(nodes: list[Node]) -> Mapping[str, str]:

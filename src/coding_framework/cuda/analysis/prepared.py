@@ -64,6 +64,8 @@ class CertainView:
     text: str
     doubtful: tuple[Macro, ...]
     """The others, which stand in it by name."""
+    macro_names: frozenset[str]
+    """Of all of them."""
 
 
 @lru_cache(maxsize=8)
@@ -96,15 +98,16 @@ def certain_view(source: str) -> CertainView:
     """What the compiler is sure to see, up to the names of doubtful macros."""
     prepared = prepare(source)
     doubtful = _decided_by_conditions(prepared.directives)
+    names = frozenset(macro.name for macro in prepared.macros)
     if not doubtful:
-        return CertainView(prepared.view, ())
+        return CertainView(prepared.view, (), names)
     pieces, _ = _split_directives(tokenize(source)[0])
     kept = [piece for piece in pieces if isinstance(piece, Token) or _macro_name(piece) not in doubtful]
     macros = [
         [macro for macro in prepared.macros if (macro.name in doubtful) is side] for side in (False, True)
     ]
     text, _, _ = _expanded(kept, tuple(macros[0]), [])
-    return CertainView(_plain_lambdas(text)[0], tuple(macros[1]))
+    return CertainView(_plain_lambdas(text)[0], tuple(macros[1]), names)
 
 
 def _decided_by_conditions(directives: tuple[Directive, ...]) -> frozenset[str]:

@@ -135,7 +135,7 @@ class MeasuredTimer:
             reference=program_of(self._baselines[task.baseline], shape),
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=output_arrays(task),
-            sets=tuple(input_set(task, number) for number in turns),
+            sets=input_sets(task, turns),
         )
         return with_slots(request, self._executor.facts.arena_bytes)
 
@@ -169,7 +169,7 @@ class MeasuredTimer:
                 task=task,
                 dimensions=task.measured_shape,
                 inputs=tuple(array_of(spec, task.measured_shape) for spec in task.inputs),
-                sets=tuple(input_set(task, number) for number in turns),
+                sets=input_sets(task, turns),
                 flush_bytes=2 * self._executor.facts.l2_bytes,
                 compiled=kind == "compile",
             )
@@ -182,8 +182,9 @@ class MeasuredTimer:
         self, task: Task, outcome: MeasureOutcome, turns: Turns, others: Mapping[str, float]
     ) -> KernelTiming:
         facts, shape = self._executor.facts, task.measured_shape
-        median_us, interval_us = typical_us(task, turns, outcome.candidate_us)
-        reference_us, reference_interval_us = typical_us(task, turns[::REFERENCE_EVERY], outcome.reference_us)
+        counted = turns[::REFERENCE_EVERY]
+        median_us, interval_us = typical_us(task, turns, outcome.candidate_us, beside=counted)
+        reference_us, reference_interval_us = typical_us(task, counted, outcome.reference_us)
         floor_us = measured_floor_us(task, shape, facts)
         if median_us < FLOOR_SLACK * floor_us:
             raise Rejected(Verdict.TOO_FAST, floor_words(median_us, floor_us, facts.name))
@@ -220,10 +221,18 @@ def with_slots(request: MeasureRequest, ordinary_bytes: int) -> MeasureRequest:
     return next((each for each in tries if arena_bytes(each) <= room), request)
 
 
-def typical_us(task: Task, turns: Turns, times_us: Sequence[float]) -> tuple[float, tuple[float, float]]:
-    """The middle over all distributions and its interval; a time for each turn."""
-    kinds = [distribution_of(task, number) for number in turns]
-    return middle_interval(times_us[WARM_UPS:], kinds[WARM_UPS:])
+def typical_us(
+    task: Task, turns: Turns, times_us: Sequence[float], *, beside: Turns | None = None
+) -> tuple[float, tuple[float, float]]:
+    """The middle over all distributions and its interval; a time for each turn.
+
+    `beside` are the turns of another time that this one is held against: with few calls it may have met
+    fewer distributions, and the others do not count.
+    """
+    met = {distribution_of(task, number) for number in (turns if beside is None else beside)[WARM_UPS:]}
+    calls = [(distribution_of(task, number), us) for number, us in zip(turns, times_us, strict=True)]
+    kept = [(kind, us) for kind, us in calls[WARM_UPS:] if kind in met]
+    return middle_interval([us for _, us in kept], [kind for kind, _ in kept])
 
 
 def until_clocks_agree(measure: Callable[[], MeasureOutcome]) -> MeasureOutcome:
@@ -268,11 +277,17 @@ def program_of(subject: Subject, shape: Dimensions) -> Program:
     )
 
 
-def input_set(task: Task, number: int) -> InputSet:
+def input_sets(task: Task, turns: Turns) -> tuple[InputSet, ...]:
+    """Of each call; its place in memory, which a kernel sees, tells nothing of its turn."""
+    places = secret_turns(len(turns))
+    return tuple(_input_set(task, number, place) for number, place in zip(turns, places, strict=True))
+
+
+def _input_set(task: Task, number: int, place: int) -> InputSet:
     """Secret, independent seeds for the inputs of a call that has this turn."""
     kind = distribution_of(task, number)
     return InputSet(
-        turn=number,
+        place=place,
         distributions=tuple(_drawn_as(task, spec, kind) for spec in task.inputs),
         seeds=tuple(secrets.randbits(64) for _ in task.inputs),
         key=secrets.randbits(64),
@@ -283,9 +298,7 @@ def input_set(task: Task, number: int) -> InputSet:
 def secret_turns(count: int) -> Turns:
     """Which turn each call has: in a secret order, because a kernel can count its calls.
 
-    A turn stands for a distribution and a place in memory together: a time depends on both, and would
-    differ from run to run with the pairs that happen to meet. Calls whose reference counts change places
-    among themselves, so that it always has the same turns.
+    Calls whose reference counts change turns among themselves, so that it always has the same ones.
     """
     counted = range(WARM_UPS * REFERENCE_EVERY, count, REFERENCE_EVERY)
     others = [number for number in range(WARM_UPS, count) if number not in counted]

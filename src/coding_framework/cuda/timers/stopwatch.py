@@ -11,7 +11,7 @@ from coding_framework.cuda.executors.gpu.messages import MeasureRequest
 from coding_framework.cuda.timers.measured import (
     WARM_UPS,
     array_of,
-    input_set,
+    input_sets,
     program_of,
     secret_turns,
     typical_us,
@@ -45,7 +45,7 @@ class Stopwatch:
             reference=program,
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=tuple(array_of(spec, shape) for spec in task.outputs),
-            sets=tuple(input_set(task, number) for number in turns),
+            sets=input_sets(task, turns),
         )
         self._executor.prepare()
         request = with_slots(request, self._executor.facts.arena_bytes)

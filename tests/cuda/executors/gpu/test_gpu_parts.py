@@ -16,6 +16,7 @@ from cuda.bindings.driver import CUresult
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.gpu import runner
 from coding_framework.cuda.executors.gpu.arena import Arena
 from coding_framework.cuda.executors.gpu.driver import CudaError
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
@@ -43,7 +44,7 @@ from coding_framework.cuda.timers.measured import (
     WARM_UPS,
     array_of,
     distribution_of,
-    input_set,
+    input_sets,
     measured_floor_us,
     secret_turns,
     typical_us,
@@ -88,6 +89,36 @@ def test_a_launch_that_does_not_fit_is_refused_in_the_emulators_words(ptx: str) 
 def test_a_pointer_hint_in_the_ptx_does_not_change_the_layout() -> None:
     text = ".visible .entry k(\n.param .u64 .ptr .global .align 1 k_param_0,\n.param .u32 k_param_1\n)"
     assert ptx_entries(text)["k"].parameter_offsets == (0, 8)
+
+
+def test_text_in_inline_assembly_does_not_speak_for_a_kernel() -> None:
+    declared = ".visible .entry k(\n.param .u64 k_param_0,\n.param .u32 k_param_1\n)\n{\n"
+    for forged in (
+        "// .entry k (.param .junk a)",
+        "/*\n.entry k (.param .u8 a) */",
+        'mov.u32 %r1, 0; .pragma ".entry k (.param .u8 a)";',
+    ):
+        assert ptx_entries(declared + forged + "\n}")["k"].parameter_offsets == (0, 8)
+    for forged in (".entry k (.param .u8 a)", ".entry k (.param .junk a)"):
+        with pytest.raises(KernelFault) as raised:
+            ptx_entries(declared + forged + "\n}")
+        assert raised.value.fault.kind is FaultKind.INVALID_LAUNCH
+
+
+@pytest.mark.parametrize(
+    ("text", "is_declared"),
+    [
+        (".visible .global .align 4 .u32 calls;", True),
+        ("{ .global .u32 hidden;", True),
+        (".param .u64 .ptr .global .align 4 k_param_0,", False),
+        ("ld.global .f32 %f1, [%rd1];", False),
+        ("ld.global.nc.f32 %f1, [%rd1];", False),
+    ],
+)
+def test_variables_that_outlive_a_launch_are_found_wherever_they_are_declared(
+    text: str, is_declared: bool
+) -> None:
+    assert bool(runner._GLOBAL.search(text)) is is_declared
 
 
 def test_the_interval_holds_the_median_and_is_wider_than_the_noise_of_one_run() -> None:
@@ -174,6 +205,28 @@ def test_times_belong_to_the_kinds_of_their_calls() -> None:
     assert typical_us(task, turns[every], calls[every])[0] == expected
 
 
+@pytest.mark.parametrize("num_timed", [10, 15, 50])
+def test_a_kernel_is_as_fast_as_itself_however_few_calls_there_are(num_timed: int) -> None:
+    task, turns = get_task("softmax"), secret_turns(WARM_UPS + num_timed)
+    cost = {kind: 10.0 * place for place, kind in enumerate((*task.distributions, "mixed"), start=1)}
+    calls = [cost[distribution_of(task, number)] for number in turns]
+    counted = turns[::REFERENCE_EVERY]
+    mine = typical_us(task, turns, calls, beside=counted)[0]
+    assert mine == pytest.approx(typical_us(task, counted, calls[::REFERENCE_EVERY])[0])
+
+
+def test_the_place_of_a_call_tells_nothing_of_its_kind() -> None:
+    task = get_task("softmax")
+    for number in (WARM_UPS + 1, 20, 48):
+        met = set()
+        for _ in range(400):
+            turns = secret_turns(WARM_UPS + 50)
+            met.add((input_sets(task, turns)[number].place % 13, distribution_of(task, turns[number])))
+        assert len({place for place, _ in met}) == 13 or number % REFERENCE_EVERY == 0
+        for place in {place for place, _ in met}:
+            assert len({kind for other, kind in met if other == place}) > 1
+
+
 def request_of(
     inputs: tuple[Array, ...], outputs: tuple[Array, ...], scratch: tuple[Array, ...] = ()
 ) -> MeasureRequest:
@@ -186,7 +239,7 @@ def request_of(
         reference=program,
         inputs=inputs,
         outputs=outputs,
-        sets=tuple(input_set(get_task("scale"), number) for number in secret_turns(WARM_UPS + 50)),
+        sets=input_sets(get_task("scale"), secret_turns(WARM_UPS + 50)),
     )
 
 

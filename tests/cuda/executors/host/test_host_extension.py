@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from host_support import TASK, module
@@ -142,10 +143,20 @@ def test_what_the_profiler_sees_decides(
     kernel_us, words = SEEN[what]
     rehearse, profile = ChildSession.rehearse, ChildSession.profile
     monkeypatch.setattr(ChildSession, "rehearse", lambda *given: not rehearse(*given))
-    monkeypatch.setattr(ChildSession, "profile", lambda *given: profile(*given) or kernel_us)
+    monkeypatch.setattr(ChildSession, "profile", lambda *given: replace(profile(*given), time_us=kernel_us))
     outcome = executor.judge_host(TASK, extension(SOURCE))
     assert outcome.verdict is Verdict.NO_KERNEL, outcome.message
     assert words in outcome.message
+
+
+def test_work_that_runs_beside_the_flush_is_outside_the_clock(
+    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    profile = ChildSession.profile
+    monkeypatch.setattr(ChildSession, "profile", lambda *given: replace(profile(*given), early="half()"))
+    outcome = executor.judge_host(TASK, extension(SOURCE))
+    assert outcome.verdict is Verdict.CLOCKS_DISAGREE
+    assert "`half()` runs before its turn" in outcome.message
 
 
 def test_a_module_without_kernels_only_wraps_the_library(executor: HostExecutor) -> None:

@@ -105,6 +105,18 @@ def disturbed(facts: ShapeFacts, disturb: Callable[[Any], None]) -> SetReport:
     return service.examine(KEY, (FIRST,))[0]
 
 
+def test_a_result_in_another_order_of_elements_is_put_in_order_within_the_clock(facts: ShapeFacts) -> None:
+    moments: list[str] = []
+    child = configured(facts, "return self.right(x).t().contiguous().t()")
+    instance, stop = child._instances[KEY], child._clock.stop
+    contiguous = instance._contiguous
+    instance._contiguous = lambda value: moments.append("ordered") or contiguous(value)
+    child._clock.stop = lambda: moments.append("stopped") or stop()
+    run(child, FIRST)
+    assert moments == ["ordered", "stopped"]
+    assert service.examine(KEY, (FIRST,))[0].right
+
+
 def test_an_output_that_changes_after_the_call_is_seen(facts: ShapeFacts) -> None:
     assert disturbed(facts, lambda shape: shape.output_slots(0)[0].add_(1)).late_write
 
@@ -289,7 +301,11 @@ def test_a_profile_on_the_cpu_has_no_kernels(facts: ShapeFacts) -> None:
     child = configured(facts, HONEST)
     service.fill(KEY, FIRST)
     assert child.answer(Rehearse("d", "cpu")) == {"sees_kernels": False}
-    assert child.answer(Profile("e", KEY, FIRST.index, FIRST.flush_value)) == {"kernels": {}}
+    assert child.answer(Profile("e", KEY, FIRST.index, FIRST.flush_value)) == {
+        "kernels": {},
+        "early": "",
+        "is_blind": False,
+    }
     service.collect(KEY, FIRST.index)
     assert all(report.right for report in service.examine(KEY, (FIRST,)))
 

@@ -141,6 +141,23 @@ def test_work_that_goes_on_after_the_call_shows_on_the_busiest_machine() -> None
     assert hold_against_wall(blocks(500, 500, overhead_us=5000, left_us=100), reference).agree
 
 
+def test_a_few_microseconds_after_a_call_are_added_to_it() -> None:
+    reference = blocks(80, 80, overhead_us=5000)
+    held = hold_against_wall(blocks(14, 14, overhead_us=5000, left_us=18), reference)
+    assert held.agree
+    assert held.median_us == pytest.approx(24, abs=1)
+    assert hold_against_wall(blocks(14, 14, overhead_us=5000, left_us=9), reference).median_us == 14
+
+
+def test_a_host_that_was_held_up_between_two_launches_is_no_lie() -> None:
+    late = [block((5070.0,) * 50, (10.0,) * 49 + (4000.0,))] * 3
+    assert hold_against_wall(late, blocks(80, 80, overhead_us=5060)).agree
+    many = [block((5070.0,) * 50, (10.0,) * 44 + (4000.0,) * 6)] * 3
+    held = hold_against_wall(many, blocks(80, 80, overhead_us=5060))
+    assert not held.agree
+    assert "far more for many others" in disagreement_words(held)
+
+
 def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
     cheat = [block((560.0, *(60.1,) * 9), (500.0, *(0.1,) * 9))] * 3
     assert not hold_against_wall(cheat, blocks(80, 80)).agree
@@ -521,6 +538,6 @@ def test_a_child_sees_python_and_this_package_and_nothing_of_ours_in_its_environ
     assert "SECRET_TOKEN" not in request.environment
     assert request.environment["CUDA_VISIBLE_DEVICES"] == "5"
     assert request.gpu
-    assert request.limits.memory_bytes is None
+    assert request.limits.memory_bytes == 16 * 2**30
     assert Path.home() not in request.readable
     assert not any(Path.cwd() == place or place in Path.cwd().parents for place in request.readable)

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from coding_framework.cuda.executors.base import ResolvedLaunch
+from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
+from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.launch_check import check_launch, encode_arguments
 from coding_framework.cuda.executors.emulator.ptx import Variable
-from coding_framework.cuda.executors.emulator.ptx.declarations import parse_variable
+from coding_framework.cuda.executors.emulator.ptx.declarations import DeclarationError, parse_variable
+from coding_framework.cuda.executors.emulator.ptx.statements import strip_comments
 
-_ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)")
+_ENTRY = re.compile(r"^\s*(?:\.\w+\s+)*\.entry\s+([\w$]+)\s*\(([^)]*)\)", re.MULTILINE)
 _POINTER_HINT = re.compile(r"\.ptr(?:\s+\.(?!align)\w+)*(?:\s+\.align\s+\d+)?")
 
 
@@ -41,8 +43,19 @@ class PtxEntry:
 
 @lru_cache(maxsize=32)
 def ptx_entries(ptx: str) -> dict[str, PtxEntry]:
-    """Every kernel of a PTX text by name."""
-    return {name: PtxEntry(name, _parameters(text)) for name, text in _ENTRY.findall(ptx)}
+    """Every kernel of a PTX text by name; raises `KernelFault` for one that is declared in two ways.
+
+    A candidate can put text of its own there (inline assembly), but no second kernel of the same name.
+    """
+    entries: dict[str, PtxEntry] = {}
+    for name, text in _ENTRY.findall(strip_comments(ptx)):
+        try:
+            entry = PtxEntry(name, _parameters(text))
+        except DeclarationError as error:
+            raise KernelFault(FaultKind.INVALID_LAUNCH, f"`{name}`: {error}") from None
+        if entries.setdefault(name, entry) != entry:
+            raise KernelFault(FaultKind.INVALID_LAUNCH, f"`{name}` is declared in two ways")
+    return entries
 
 
 def _parameters(text: str) -> tuple[Variable, ...]:

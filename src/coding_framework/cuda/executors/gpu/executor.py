@@ -55,6 +55,7 @@ class GpuExecutor:
         self._arena = b""
         self._arena_capacity = 0
         self._stale = b""
+        self._holds_memory = self._keeps_memory = False
 
     @property
     def facts(self) -> DeviceFacts:
@@ -84,6 +85,8 @@ class GpuExecutor:
         yield from answer.outcomes
 
     def _run_all(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
+        if self._keeps_memory:
+            self._replace()  # what an earlier candidate took is for others to use
         self._warm_up()
         arguments = (runs, self._device_index, self._harness_cubin)
         with gpu_lease(self._device_index, shared=shared):
@@ -96,6 +99,7 @@ class GpuExecutor:
             except (WorkerTimeout, WorkerDied) as error:
                 self._lose()
                 return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
+            self._keeps_memory = answer.keeps_memory
             if answer.is_poisoned:
                 self._replace()
         return answer
@@ -123,6 +127,7 @@ class GpuExecutor:
     def _measure(self, request: MeasureRequest, timeout_s: float) -> MeasureOutcome:
         """Prepare, run, collect, in one process; the first that fails is the outcome."""
         self._warm_up()
+        self._holds_memory = True
         failed: MeasureOutcome | None
         with gpu_lease(self._device_index, shared=True):
             failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=_OWN_TIMEOUT_S)
@@ -152,8 +157,8 @@ class GpuExecutor:
 
     @property
     def holds_memory(self) -> bool:
-        """Whether there is memory of timed calls."""
-        return bool(self._arena)
+        """Whether there may be memory of timed calls."""
+        return self._holds_memory or self._keeps_memory
 
     def release(self) -> None:
         """Give the memory of the timed calls back; the caller holds the lease, and nobody has it open."""
@@ -162,7 +167,9 @@ class GpuExecutor:
             self._worker.call(f"{_MEASUREMENT}:release", *arguments, timeout_s=_OWN_TIMEOUT_S)
         except JudgeFault:
             self._replace()  # a process that ends gives it back too
-        self._arena, self._arena_capacity, self._stale = b"", 0, b""
+        if self._keeps_memory:
+            self._replace()
+        self._arena, self._arena_capacity, self._stale, self._holds_memory = b"", 0, b"", False
 
     def _drop_arena(self) -> None:
         if self._arena:
@@ -188,7 +195,7 @@ class GpuExecutor:
 
     def _lose(self) -> None:
         """The process is gone, and with it the memory that it had."""
-        self._is_warm = False
+        self._is_warm = self._holds_memory = self._keeps_memory = False
         self._drop_arena()
 
     def __enter__(self) -> GpuExecutor:

@@ -192,6 +192,7 @@ def _laid_out(
         _launches(modules[0], request, places, slot=request.slot(number), number=number)
         for number in range(len(request.sets))
     ]
+    here.admit(modules[0])
     reference = [_launches(modules[1], request, places, slot=slot) for slot in range(request.num_slots)]
     residency = bool(_RESIDENCY.search(request.candidate.ptx))
     return _Bench(here, request, places, candidate, reference, modules, residency)

@@ -15,6 +15,7 @@ from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcom
 REFERENCE_EVERY = 3
 """The reference runs in every third timed call: it is the slower of the two, and is timed again with
 every candidate."""
+_THREADS_PER_SM = 2048
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,10 @@ class DeviceFacts:
         """What any one process may ask for: where that much is not free, others have taken too much."""
         return self.memory_bytes // 8
 
+    def stack_bytes(self, thread_bytes: int) -> int:
+        """What the driver takes for so many bytes of local memory a thread, and keeps for good."""
+        return thread_bytes * _THREADS_PER_SM * self.num_sms
+
     def least_us(self, *, moved_bytes: float, written_bytes: float) -> float:
         """For the bytes to come through DRAM; what was written may be in L2 still when the clock stops."""
         return (moved_bytes - min(written_bytes, self.l2_bytes)) / self.dram_bytes_per_us
@@ -61,6 +66,8 @@ class RunAnswer:
 
     outcomes: tuple[ExecutionOutcome, ...]
     is_poisoned: bool = False
+    keeps_memory: bool = False
+    """Whether the process holds much memory that only its end gives back."""
 
     @property
     def timed_out(self) -> bool:
@@ -88,8 +95,8 @@ class Array:
 class InputSet:
     """The contents of one call, by seed."""
 
-    turn: int
-    """Which of the calls it would be if their order were not secret."""
+    place: int
+    """Where in memory, modulo the number of places."""
     distributions: tuple[str, ...]
     """One for each input."""
     seeds: tuple[int, ...]
@@ -127,7 +134,7 @@ class MeasureRequest:
 
     def slot(self, number: int) -> int:
         """Which of them a call has."""
-        return self.sets[number].turn % self.num_slots
+        return self.sets[number].place % self.num_slots
 
 
 @dataclass(frozen=True)

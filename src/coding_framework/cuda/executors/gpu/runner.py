@@ -35,7 +35,8 @@ from coding_framework.cuda.executors.gpu.session import (
     upload,
 )
 
-_GLOBAL = re.compile(r"^\s*(?:\.\w+\s+)*\.global\b", re.MULTILINE)
+_GLOBAL = re.compile(r"(?<!\w)(?<!\.ptr )\.global\s")
+"""A declaration, wherever it stands; not the hint of a pointer, nor an instruction."""
 _COUNTER_BYTES = 256
 """Room for one number, so that what follows it is aligned."""
 
@@ -55,12 +56,13 @@ def run_many(requests: tuple[ExecutionRequest, ...], device_index: int, harness_
     here = session(device_index, harness_cubin)
     runs = [Run(request) for request in requests]
     outcomes: list[ExecutionOutcome] = []
+    answer = RunAnswer(())
     for batch in batches(runs, STAGING_BYTES - _COUNTER_BYTES):
         answer = _run_batch(here, batch)
         outcomes += answer.outcomes
         if outcomes[-1].fault is not None:
-            return RunAnswer(tuple(outcomes), is_poisoned=answer.is_poisoned)
-    return RunAnswer(tuple(outcomes))
+            break
+    return RunAnswer(tuple(outcomes), is_poisoned=answer.is_poisoned, keeps_memory=here.keeps_memory)
 
 
 @dataclass
@@ -141,6 +143,7 @@ def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> 
         module = loaded.module(run.request)
         addresses = {name: place.address for name, place in run.layout.at(base).items()}
         launches = [module.prepare(launch, addresses) for launch in run.request.launches]
+        here.admit(module)
         upload(base, run.image, here.stream)
         here.harness.dirty_shared(run.request.poison)
         for launch in launches:

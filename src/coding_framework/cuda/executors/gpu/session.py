@@ -24,6 +24,10 @@ EVENTS = 6
 STAGING_BYTES = 2**24
 """Page-locked memory of a process, to begin with."""
 _STATIC_SHARED_BYTES = 48 * 1024
+_MAX_STACK_SHARE = 1 / 16
+"""Of the card's memory, for the local memory of all threads together."""
+_NOTED_STACK_SHARE = 1 / 256
+"""From which on a process is better replaced than kept."""
 _GATE_BYTES = 64
 _KINDS = {
     "CUDA_ERROR_ILLEGAL_ADDRESS": (FaultKind.OUT_OF_BOUNDS, "an address outside every buffer was accessed"),
@@ -76,7 +80,25 @@ class Session:
     flush_bytes: int
     transfer_us: dict[tuple[int, ...], float] = field(default_factory=dict)
     """Host to device, by the sizes of the arrays."""
+    stack_bytes: int = 0
+    """Most that the local memory of a kernel has taken; the driver keeps it until the process ends."""
     _events: list[list[Any]] = field(default_factory=list)
+
+    @property
+    def keeps_memory(self) -> bool:
+        """Whether so much was taken that others would miss it."""
+        return self.stack_bytes > _NOTED_STACK_SHARE * self.facts.memory_bytes
+
+    def admit(self, module: LoadedModule) -> None:
+        """Refuse kernels whose local memory would fill the card; before they are launched."""
+        wanted = self.facts.stack_bytes(module.local_bytes)
+        if wanted > _MAX_STACK_SHARE * self.facts.memory_bytes:
+            raise KernelFault(
+                FaultKind.INVALID_LAUNCH,
+                f"a kernel keeps {module.local_bytes:,} bytes of arrays or spilled registers a thread, "
+                f"{wanted / 2**30:.0f} GiB for all that the card can hold: use shared memory, or less",
+            )
+        self.stack_bytes = max(self.stack_bytes, wanted)
 
     def events(self, number: int) -> list[Any]:
         """The events of one iteration, made once for a process."""
@@ -113,6 +135,8 @@ class LoadedModule:
         self._module = call(driver.cuModuleLoadData(cubin))
         self._entries = ptx_entries(ptx)
         self._functions: dict[str, tuple[Any, PtxEntry]] = {}
+        self.local_bytes = 0
+        """The most that a thread of the kernels prepared so far keeps in local memory."""
 
     def prepare(self, launch: ResolvedLaunch, addresses: Mapping[str, int]) -> PreparedLaunch:
         """Check and encode one launch; raises `KernelFault` for one that does not fit."""
@@ -133,6 +157,8 @@ class LoadedModule:
         if name not in self._functions:
             function = call(driver.cuModuleGetFunction(self._module, name.encode()))
             self._functions[name] = function, _with_limits(self._entries[name], function)
+            local = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES
+            self.local_bytes = max(self.local_bytes, int(call(driver.cuFuncGetAttribute(local, function))))
         return self._functions[name]
 
     def unload(self) -> None:

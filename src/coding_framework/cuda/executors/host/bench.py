@@ -22,7 +22,13 @@ from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.exchange.folder import ExchangeFolder
 from coding_framework.cuda.executors.host.outcome import HostSettings
-from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Claim, Program
+from coding_framework.cuda.executors.host.session import (
+    CandidateProblem,
+    ChildSession,
+    Claim,
+    Program,
+    SeenKernels,
+)
 from coding_framework.cuda.executors.host.verifier.drawing import SetDistribution
 from coding_framework.cuda.executors.host.verifier.records import (
     SetFill,
@@ -158,11 +164,11 @@ class TaskBench:
 
     def profile(
         self, session: ChildSession, name: str, fill: SetFill, timeout_s: float
-    ) -> tuple[dict[str, float], tuple[SetReport, ...]]:
-        """Like `run` for one call, with device time by kernel instead of a time."""
+    ) -> tuple[SeenKernels, tuple[SetReport, ...]]:
+        """Like `run` for one call, with what ran on the device instead of a time."""
         ask = partial(session.profile, name, fill, timeout_s)
-        _, kernel_us = self._timed_call(session, name, fill, ask)
-        return kernel_us, self._ask("examine", name, (fill,))
+        _, seen = self._timed_call(session, name, fill, ask)
+        return seen, self._ask("examine", name, (fill,))
 
     def _timed_call(
         self, session: ChildSession, name: str, fill: SetFill, call: Callable[[], _Answer]
@@ -213,6 +219,13 @@ class TaskBench:
         """Between two candidates: memory that the verifier took to look at one is for others to use."""
         with self.lease(shared=True):
             self._verifier.call(_VERIFIER + "rest", self.settings.device, timeout_s=_VERIFY_TIMEOUT_S)
+
+    def memory_bytes(self) -> tuple[int, int]:
+        """Of the device: what is free now, and what there is in all."""
+        answer: tuple[int, int] = self._verifier.call(
+            _VERIFIER + "memory", self.settings.device, timeout_s=_VERIFY_TIMEOUT_S
+        )
+        return answer
 
     def close(self) -> None:
         for session in self._references.values():

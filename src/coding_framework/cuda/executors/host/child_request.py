@@ -14,6 +14,8 @@ from coding_framework.cuda.toolchain.locate import toolkit_roots
 
 SOURCE_ROOT = Path(__file__).resolve().parents[4]
 _START = "import sys; sys.path.insert(0, {root!r}); from {package}.child.program import main; main()"
+_GPU_HOST_BYTES = 16 * 2**30
+"""Of the host, for a process that uses a GPU: the driver's and torch's own, and compilers beside it."""
 _TOOLS = ("/usr/bin", "/bin", "/usr/local/bin")
 
 
@@ -30,7 +32,7 @@ def child_request(
         limits=SandboxLimits(
             wall_s=wall_s,
             cpu_s=max(1.0, 4 * wall_s),
-            memory_bytes=config.run_memory_bytes if device == "cpu" else None,
+            memory_bytes=max(config.run_memory_bytes, _GPU_HOST_BYTES if device != "cpu" else 0),
             processes=256,
             file_bytes=2**30,
         ),

@@ -14,23 +14,24 @@ of 150 calls is good to some 15 us of 1200, where the least of them, or of the b
 100. How good it is follows from how much the reference's calls differ, and where that is too little, there
 are more of them.
 
-The larger of claim and estimate counts, once the difference is more than chance. A claim is refused when it
-leaves far more of the wall time unexplained than the reference's do, when most calls are claimed to take a
-fraction of what all of them took, or when the device goes on after a call: that is the child's word too, but
-no other process is in it, so a few microseconds of work on a side stream show however busy the machine is.
-Whoever is refused is heard again, the last time for as long as it takes
-the rest of the machine to come to rest, because everyone else waits for the device in the end. In this last
-hearing a difference of a few percent of the overhead is no lie any more, and the wall estimate counts.
+The larger of claim and estimate counts, once the difference is more than chance. How long the device goes on
+after a call is added to the claim: that is the child's word too, but no other process is in it, so a few
+microseconds of work on a side stream show however busy the machine is. A claim is refused when it leaves far
+more of the wall time unexplained than the reference's do, when many calls are claimed to take a fraction of
+what the others took, or when the device goes on for long. Whoever is refused is heard again, the last time
+for as long as it takes the rest of the machine to come to rest, because everyone else waits for the device in
+the end. In this last hearing a difference of a few percent of the overhead is no lie any more, and the wall
+estimate counts.
 
 Why cheats gain nothing: a patched timer or event changes the claim alone. Work on a side stream or put off
-until someone looks is not done when the clock stops (then the output is poison) or is done before (then it
-was timed). Nothing can be done between two calls: the process is stopped while its inputs are put there,
-and the device was waited for. Nothing can be done beside the harness: it has one thread
-(`child/single_thread.py`). A forged answer stops the clock early, before the outputs are there. The
-reference's calls cannot be made to look slow: the candidate is stopped while they run, and some are made
-when it is gone. What is left to a candidate that rewrites the harness in its own process is to save harness
-work: the flush cannot be left out, because the verifier looks for its bytes; all but its last pass, and the
-copies, can.
+until someone looks is not done when the clock stops (then the output is poison), or is done before (then it
+was timed), or runs beside the flush (which a profiler sees, `child/profile.py`). Nothing can be done between
+two calls: the process is stopped while its inputs are put there, and the device was waited for. Nothing can
+be done beside the harness: it has one thread (`child/single_thread.py`). A forged answer stops the clock
+early, before the outputs are there. The reference's calls cannot be made to look slow: the candidate is
+stopped while they run, and some are made when it is gone. What is left to a candidate that rewrites the
+harness in its own process is to save harness work: the flush cannot be left out, because the verifier looks
+for its bytes; all but its last pass, and the copies, can.
 """
 
 from __future__ import annotations
@@ -46,10 +47,14 @@ SLACK_SHARE = 0.30
 SLACK_US = 20.0
 """How far the wall clock may lie above the claim before it is refused."""
 SKEW = 3.0
-"""How far the mean claim, or the wall clock, may lie above the median claim."""
+"""How far the mean claim, without the latest ones, or the wall clock may lie above the median claim."""
 NOISE_SHARE = 0.05
 """How far the harness' own time may differ between candidate and reference on a machine so busy that
 more calls and fresh processes do not help."""
+_LEAST_LEFT_US = 2.0
+"""So long may the device seem to go on after a call because of how soon the host looks."""
+_LATE_SHARE = 0.04
+"""Of the calls, which a busy host may have held up between two launches."""
 _ERROR_OF_MEDIAN = 1.2533
 """Over that of a mean, for values that scatter normally."""
 _QUARTILES_APART = 1.349
@@ -116,11 +121,15 @@ def hold_against_wall(
     claimed, interval = median_interval(samples)
     wall = max(float(np.median([us for block in candidate for us in block.wall_us])) - overhead, 0.0)
     unexplained = float(np.median(_beside(candidate))) - overhead
-    left = _median_left(candidate) - _median_left((*reference, *alone))
+    quiet = _left((*reference, *alone))
+    left = float(np.median(_left(candidate)) - np.median(quiet))
+    is_left = left > max(_LEAST_LEFT_US, _error_us(quiet, quiet.size, len(samples)))
+    told = claimed + left if is_left else claimed
     error = _error_us(harness, harness.size, len(samples))
-    median = wall if wall > claimed + min(error, slack_us) else claimed
+    median = wall if wall > told + min(error, slack_us) else told
     shift = median - claimed
-    mean = sum(samples) / len(samples)
+    prompt = sorted(samples)[: max(1, round((1 - _LATE_SHARE) * len(samples)))]
+    mean = sum(prompt) / len(prompt)
 
     def is_close(slack: float) -> bool:
         return (
@@ -156,8 +165,8 @@ def _most_alone(alone: Sequence[Block]) -> float:
     return float(np.median(calls)) + chance
 
 
-def _median_left(blocks: Sequence[Block]) -> float:
-    return float(np.median([us for block in blocks for us in block.left_us]))
+def _left(blocks: Sequence[Block]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([us for block in blocks for us in block.left_us], dtype=np.float64)
 
 
 def _error_us(values: np.ndarray[tuple[int], np.dtype[np.float64]], *counts: int) -> float:

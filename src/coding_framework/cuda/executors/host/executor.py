@@ -25,7 +25,6 @@ import structlog
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.executors.host.bench import TaskBench
-from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.coverage import check_own_kernels, require_kernels
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings, HostTiming
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
@@ -41,6 +40,8 @@ from coding_framework.errors import JudgeFault, NotAvailableError
 from coding_framework.records import MAX_SOURCE_BYTES, Candidate, ModuleTask, Verdict
 
 _log = structlog.get_logger(__name__)
+MAX_MEMORY_SHARE = 0.3
+"""Of the device, which a candidate may hold beside its inputs and outputs; torch gives it a quarter."""
 MAX_HEARINGS = 3
 """How often a candidate whose clocks disagree is heard, each time in a fresh process: what a busy machine
 adds changes from one to the next, what is hidden from the clock does not."""
@@ -68,8 +69,6 @@ class _Case:
     bench: TaskBench
     trial: Trial
     stages: _Stages
-    alone: list[Block] = field(default_factory=list)
-    """Blocks that the reference made with nobody beside it."""
     is_covered: bool = False
     """Whether its kernels have been looked at; what is true of a program need not be found out again."""
     share: float | None = None
@@ -105,8 +104,15 @@ class HostExecutor:
         except Rejected as rejection:
             verdict, message = rejection.verdict, str(rejection)
         except JudgeFault:
+            taken_bytes = self._given_back_by(trial, bench)
             self._drop_bench()  # whatever it was, the next candidate starts afresh
-            raise
+            if taken_bytes is None:
+                raise
+            verdict = Verdict.CRASHED
+            message = (
+                f"it held {taken_bytes / 2**30:.0f} GiB of the device's memory, so that nothing was left to "
+                "judge it with: give back what a call does not need any more"
+            )
         finally:
             trial.close()
         self._rest(bench)
@@ -164,16 +170,14 @@ class HostExecutor:
             trial.settle()
         with stages.stage("time"), bench.lease():
             patience_s = self.settings.patience_s if is_last else 0.0
-            blocks, references = trial.time_blocks(case.alone, patience_s=patience_s)
+            blocks, references = trial.time_blocks(patience_s=patience_s)
         trial.close()
         if not case.is_covered:
             with stages.stage("coverage"):
                 case.share = check_own_kernels(case.candidate, case.program, bench, self._programs)
             case.is_covered = True
         with stages.stage("time"), bench.lease():
-            return time_candidate(
-                bench, self.settings, blocks, references, case.alone, case.share, is_last=is_last
-            )
+            return time_candidate(bench, self.settings, blocks, references, case.share, is_last=is_last)
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:
@@ -189,6 +193,16 @@ class HostExecutor:
         except JudgeFault as fault:
             _log.warning("bench_dropped", task=bench.task.name, reason=str(fault))
             self._drop_bench()
+
+    def _given_back_by(self, trial: Trial, bench: TaskBench) -> int | None:
+        """What ending a candidate frees of the device, if that is so much that it broke the judge."""
+        try:
+            before, total = bench.memory_bytes()
+            trial.close()
+            after, _ = bench.memory_bytes()
+        except JudgeFault:  # the verifier is gone, and nobody can tell
+            return None
+        return after - before if after - before > MAX_MEMORY_SHARE * total else None
 
     def _drop_bench(self) -> None:
         bench, self._bench = self._bench, None

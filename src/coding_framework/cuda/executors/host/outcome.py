@@ -54,6 +54,8 @@ class HostTiming(Record):
     """The judge's own clock, less the harness."""
     overhead_us: float
     """What the harness takes for each call."""
+    left_us: float = 0.0
+    """For how much longer than with the reference the device went on after a call."""
     reference_median_us: float = Field(gt=0)
     """The reference module, eager, under the same protocol."""
     reference_interval_us: tuple[float, float]

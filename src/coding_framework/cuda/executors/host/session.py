@@ -29,6 +29,7 @@ from coding_framework.cuda.sandbox.base import Sandbox, SandboxRequest, SandboxR
 from coding_framework.errors import JudgeFault
 
 _MAX_KERNEL_NAMES = 1000
+_MAX_NAME = 200
 _STDERR_TAIL = 1500
 _NO_TIME_US = 1e15
 """More than any call takes; also keeps integers of any length from being taken for times."""
@@ -58,6 +59,16 @@ class Claim:
     """Of the device, for the call."""
     left_us: float
     """From the call's end until nothing ran on the device."""
+
+
+@dataclass(frozen=True)
+class SeenKernels:
+    """What a child tells of the device in one call."""
+
+    time_us: dict[str, float]
+    """By name."""
+    early: str
+    """One that ran beside the cache flush, if any: it did not wait for the stream it was called on."""
 
 
 class CandidateProblem(Exception):
@@ -148,13 +159,16 @@ class ChildSession:
             raise ChildNonsense("a time that is none")
         return Claim(float(claimed), float(left))
 
-    def profile(self, name: str, fill: SetFill, timeout_s: float) -> dict[str, float]:
-        """Call the candidate on this set; device time by kernel name, as the child tells it."""
-        request = Profile(_token(), name, fill.index, fill.flush_value)
-        kernels = self._ask(request, timeout_s).get("kernels")
-        if not isinstance(kernels, dict) or len(kernels) > _MAX_KERNEL_NAMES:
+    def profile(self, name: str, fill: SetFill, timeout_s: float) -> SeenKernels:
+        """Call the candidate on this set; what ran on the device, as the child tells it."""
+        reply = self._ask(Profile(_token(), name, fill.index, fill.flush_value), timeout_s)
+        kernels, early = reply.get("kernels"), reply.get("early")
+        if reply.get("is_blind") is True and self.sees_kernels:
+            raise JudgeFault("the profiler has not seen the cache flush before a call")
+        if not isinstance(kernels, dict) or len(kernels) > _MAX_KERNEL_NAMES or not isinstance(early, str):
             raise ChildNonsense("a profile that is none")
-        return {_plain(name): float(value) for name, value in kernels.items() if _is_time(value)}
+        times = {_plain(name): float(value) for name, value in kernels.items() if _is_time(value)}
+        return SeenKernels(times, _plain(early)[:_MAX_NAME])
 
     def close(self) -> SandboxResult:
         if self._result is None:

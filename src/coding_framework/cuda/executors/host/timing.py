@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 from coding_framework.cuda.executors.host.bench import TaskBench
-from coding_framework.cuda.executors.host.clocks import Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.clocks import SLACK_US, Block, HeldTime, hold_against_wall
 from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
@@ -28,7 +28,6 @@ def time_candidate(
     settings: HostSettings,
     candidate: list[Block],
     interleaved: list[Block],
-    alone: list[Block],
     own_kernel_share: float | None,
     *,
     is_last: bool,
@@ -37,9 +36,9 @@ def time_candidate(
 
     In the last hearing there is no doubt where a busy machine explains the difference: the larger counts.
     Called when the candidate's child is gone: more blocks of the reference show how fast it is with nobody
-    beside it. They are added to `alone`, those after earlier hearings.
+    beside it.
     """
-    alone += [bench.reference_block() for _ in range(NUM_ALONE)]
+    alone = [bench.reference_block() for _ in range(NUM_ALONE)]
     held = hold(settings, candidate, interleaved, alone)
     if not (held.agree or (is_last and held.within_noise)):
         raise ClocksDisagree(held)
@@ -52,6 +51,7 @@ def time_candidate(
         claimed_us=held.claimed_us,
         wall_us=held.wall_us,
         overhead_us=held.overhead_us,
+        left_us=held.left_us,
         reference_median_us=median,
         reference_interval_us=interval,
         num_samples=sum(block.calls for block in candidate),
@@ -63,7 +63,10 @@ def time_candidate(
 
 
 def hold(
-    settings: HostSettings, candidate: Sequence[Block], interleaved: Sequence[Block], alone: Sequence[Block]
+    settings: HostSettings,
+    candidate: Sequence[Block],
+    interleaved: Sequence[Block],
+    alone: Sequence[Block] = (),
 ) -> HeldTime:
     """Both clocks, with the slack that is set."""
     return hold_against_wall(
@@ -100,11 +103,13 @@ def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, floa
 
 
 def disagreement_words(held: HeldTime) -> str:
-    if held.left_us > held.wall_us - held.claimed_us:
+    if held.left_us > SLACK_US:
         return (
             f"its process claims {held.claimed_us:.1f} us a call, but the device goes on for "
             f"{held.left_us:.1f} us after it: work is done outside the call (another stream)"
         )
+    if held.wall_us <= held.claimed_us + SLACK_US:
+        return f"its process claims {held.claimed_us:.1f} us for most calls, and far more for many others"
     return (
         f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "
         f"{held.wall_us:.1f} us, without {held.overhead_us:.1f} us for the harness: work is done outside the "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from time import monotonic
 from typing import TypeVar
@@ -20,6 +20,8 @@ from coding_framework.records import ShapeCheck, Verdict, WrongElement
 
 _Answer = TypeVar("_Answer")
 MAX_ROUNDS = 3
+CHANCE_SHARE = 0.05
+"""Of a time, which is not worth more calls."""
 _MARGIN_S = 600.0
 """A child also lives while the reference is started and the verifier works; its own runs have limits."""
 
@@ -75,13 +77,11 @@ class Trial:
         assert session is not None
         self._ask(lambda: session.settle(limit_s), "getting ready to be timed", limit_s)
 
-    def time_blocks(
-        self, alone: Sequence[Block] = (), *, patience_s: float = 0.0
-    ) -> tuple[list[Block], list[Block]]:
+    def time_blocks(self, *, patience_s: float = 0.0) -> tuple[list[Block], list[Block]]:
         """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
 
         While the two clocks disagree, or chance could hide a lie, there are more, `MAX_ROUNDS` times as many
-        and for `patience_s` at least. `alone` are blocks that the reference made with nobody beside it.
+        and for `patience_s` at least.
         """
         started = monotonic()
         blocks, slack_us = self._settings.blocks, self._settings.clock_slack_us
@@ -89,9 +89,9 @@ class Trial:
         reference: list[Block] = []
         for number in count():
             if number and number % blocks == 0:
-                held = hold(self._settings, mine, reference, alone)
+                held = hold(self._settings, mine, reference)
                 is_over = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
-                if is_over or (held.agree and held.error_us <= slack_us):
+                if is_over or (held.agree and held.error_us <= max(slack_us, CHANCE_SHARE * held.median_us)):
                     break
                 self.num_planned += blocks
             mine.append(self._block())
@@ -128,11 +128,17 @@ class Trial:
         session, bench = self._session, self._bench
         assert session is not None
         fills = bench.fills(BASE, 1, bench.timed_distribution)
-        kernel_us, reports = self._ask(
+        seen, reports = self._ask(
             lambda: bench.profile(session, BASE, fills[0], limit_s), "running on the task", limit_s
         )
         self._judge(reports, fills, {}, hidden=False)
-        return kernel_us
+        if seen.early:
+            raise Rejected(
+                Verdict.CLOCKS_DISAGREE,
+                f"`{seen.early}` runs before its turn on the current stream has come, outside the time that "
+                "is taken: launch on the current stream, or let your own stream wait for it",
+            )
+        return seen.time_us
 
     def close(self) -> None:
         if self._session is not None:
@@ -171,17 +177,23 @@ class Trial:
         session = self._session
         assert session is not None
         left_s = self._config.total_timeout_s - self._spent_s
+        too_slow = Rejected(
+            Verdict.TIMEOUT,
+            f"all runs together took over {self._config.total_timeout_s:g} s: it is far too slow",
+        )
         if left_s <= 0:
-            raise Rejected(
-                Verdict.TIMEOUT,
-                f"all runs together took over {self._config.total_timeout_s:g} s: it is far too slow",
-            )
+            raise too_slow
         limit_s = min(self._config.run_timeout_s, left_s)
         hidden = name != BASE
         doing = f"running on {'a hidden shape' if hidden else 'the task'}"
-        examined = self._ask(
-            lambda: self._bench.run(session, name, fills, limit_s), doing, limit_s, hidden=hidden
-        )
+        try:
+            examined = self._ask(
+                lambda: self._bench.run(session, name, fills, limit_s), doing, limit_s, hidden=hidden
+            )
+        except Rejected as rejection:
+            if rejection.verdict is Verdict.TIMEOUT and limit_s == left_s:
+                raise too_slow from None
+            raise
         self._spent_s += sum(examined.block.wall_us) / 1e6
         return examined
 

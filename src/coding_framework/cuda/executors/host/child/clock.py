@@ -84,7 +84,8 @@ class CudaClock:
         from cuda.bindings import driver
 
         torch.zeros(1, device="cuda")
-        self._driver: Any = driver
+        self._synchronize: Any = driver.cuCtxSynchronize
+        self._reset_cache: Any = driver.cuCtxResetPersistingL2Cache
         self._stream = torch.cuda.default_stream()
         event: Any = torch.cuda.Event
         self._before = event(enable_timing=True)
@@ -105,12 +106,12 @@ class CudaClock:
         self._record(self._idle, self._stream)
 
     def finish(self) -> None:
-        (status,) = self._driver.cuCtxSynchronize()
+        (status,) = self._synchronize()
         if int(status) != 0:
             raise RuntimeError(f"CUDA error: {status.name}")
 
     def forget_cache(self) -> None:
-        self._driver.cuCtxResetPersistingL2Cache()
+        self._reset_cache()
 
     def elapsed_us(self) -> float:
         return float(self._elapsed(self._before, self._after)) * 1e3

@@ -42,6 +42,9 @@ class Instance:
     """A candidate ready to be called on any set of its arena."""
 
     def __init__(self, loaded: Loaded, memory: OpenArena, request: Configure, device: str) -> None:
+        import torch
+
+        self._plain, self._contiguous = torch.Tensor, torch.Tensor.contiguous
         self._request = request
         self._device = device
         self._function = loaded.function
@@ -66,10 +69,11 @@ class Instance:
         for _ in range(clock.flush_passes):
             views.flush.fill_(flush_value)
         clock.start()
-        result = self.invoke(arguments)
+        results = _each(self.invoke(arguments))
+        dense = self._dense(results, views)
         clock.stop()
         clock.await_stop()  # or what we do next would cost nothing beside a slow device, and show with others
-        problem = self._store(result, views)
+        problem = self._store(results, dense, views)
         clock.finish()
         return problem
 
@@ -84,15 +88,23 @@ class Instance:
         """Just the call."""
         return self._module(*arguments) if self._function is None else self._function(*arguments)
 
-    def _store(self, result: Any, views: _SetViews) -> CallProblem | None:
-        results = list(result) if type(result) in (tuple, list) else [result]
+    def _dense(self, results: list[Any], views: _SetViews) -> list[Any]:
+        """In the usual order of elements: who returns another one pays for that, and for no more."""
+        if len(results) != len(views.outputs):
+            return results
+        return [
+            self._contiguous(value) if type(value) is self._plain and _is_like(value, slot) else value
+            for value, slot in zip(results, views.outputs, strict=True)
+        ]
+
+    def _store(self, results: list[Any], dense: list[Any], views: _SetViews) -> CallProblem | None:
         if len(results) != len(views.outputs):
             return "count", f"forward returned {len(results)} results instead of {len(views.outputs)}"
-        for value, slot in zip(results, views.outputs, strict=True):
+        for value, copied, slot in zip(results, dense, views.outputs, strict=True):
             problem = _problem_with(value, slot, views, self._device)
             if problem is not None:
                 return problem
-            slot.copy_(value)
+            slot.copy_(copied)
         return None
 
 
@@ -115,6 +127,14 @@ class _SetViews:
     def copy_state_into(self, targets: list[torch.Tensor]) -> None:
         for target, source in zip(targets, (*self.parameters, *self.buffers), strict=True):
             self._copy(target, source)
+
+
+def _is_like(value: torch.Tensor, slot: torch.Tensor) -> bool:
+    return value.layout is slot.layout and value.shape == slot.shape
+
+
+def _each(result: Any) -> list[Any]:
+    return list(result) if type(result) in (tuple, list) else [result]
 
 
 def _value(constant: Constant) -> object:

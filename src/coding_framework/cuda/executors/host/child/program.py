@@ -47,6 +47,7 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
 Reply = dict[str, Any]
 _FOLDERS = {"HOME", "TORCH_EXTENSIONS_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
 """Variables that name folders below the working folder, which only this process knows."""
+_MEMORY_SHARE = 1 / 4
 
 
 def main() -> None:
@@ -148,6 +149,7 @@ class Child:
         self._device = request.device
         clock = make_clock(request.device)
         if request.single_thread:
+            limit_memory(request.device)
             forbid_threads(programs=request.contract == "module")
         self._loaded = load_candidate(request)
         self._clock: Clock = clock
@@ -172,7 +174,7 @@ class Child:
         problem = instance.call(request.set_index, request.flush_value, profiler)
         if problem is not None:
             return {"problem": problem[0], "words": cut(problem[1])}
-        return {"kernels": profiler.kernel_us()}
+        return profiler.report()
 
     def _device_lost(self) -> bool:
         """Whether the CUDA context is beyond use."""
@@ -185,6 +187,14 @@ class Child:
         except Exception:
             return True
         return False
+
+
+def limit_memory(device: str) -> None:
+    """Of the device, through torch: who wants more fails by itself, and not the judge."""
+    if device != "cpu":
+        import torch
+
+        torch.cuda.set_per_process_memory_fraction(_MEMORY_SHARE)
 
 
 def describe(error: Exception) -> str:

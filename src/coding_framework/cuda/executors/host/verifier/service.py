@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from coding_framework.cuda.executors.host.exchange.layout import Placed
 from coding_framework.cuda.executors.host.verifier.comparing import Comparison, WrongAt, compare
-from coding_framework.cuda.executors.host.verifier.device_facts import release_memory
+from coding_framework.cuda.executors.host.verifier.device_facts import memory_bytes, release_memory
 from coding_framework.cuda.executors.host.verifier.drawing import DrawnSet
 from coding_framework.cuda.executors.host.verifier.prepared import PreparedShape, prepare_shape
 from coding_framework.cuda.executors.host.verifier.records import (
@@ -61,6 +61,11 @@ def rest(device: str) -> None:
     for shape in _shapes.values():
         shape.collected.clear()
     release_memory(device)
+
+
+def memory(device: str) -> tuple[int, int]:
+    """Of the device: what is free now, and what there is in all."""
+    return memory_bytes(device)
 
 
 def fill(key: str, item: SetFill) -> None:
