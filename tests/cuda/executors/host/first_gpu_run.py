@@ -39,7 +39,8 @@ def figures(outcome: HostOutcome) -> str:
     if timing is not None:
         numbers = (
             f"\n    median {timing.median_us:.2f} us {tuple(round(v, 2) for v in timing.interval_us)}"
-            f" claimed {timing.claimed_us:.2f} wall {timing.wall_us:.2f} overhead {timing.overhead_us:.2f} left {timing.left_us:.2f}"
+            f" claimed {timing.claimed_us:.2f} wall {timing.wall_us:.2f} left {timing.left_us:.2f}"
+            f" overhead {timing.overhead_us:.2f}"
             f" reference {timing.reference_median_us:.2f} floor {timing.floor_us or 0:.2f}"
             f" own share {timing.own_kernel_share} others {timing.other_references_us}"
         )
