@@ -286,12 +286,10 @@ def test_clocks_that_disagree_are_heard_again_in_a_fresh_process(
             next(children)
         return start_child(bench, names=names, **rest)
 
-    def disturbed(bench: Any, settings: Any, blocks: list[Block], *rest: Any, is_last: bool) -> HostTiming:
-        hearing = next(hearings)
-        assert is_last == (hearing == MAX_HEARINGS)
-        if hearing <= disturbances:
+    def disturbed(bench: Any, settings: Any, blocks: list[Block], *rest: Any) -> HostTiming:
+        if next(hearings) <= disturbances:
             raise ClocksDisagree(hold_against_wall(blocks, blocks))
-        return time_candidate(bench, settings, blocks, *rest, is_last=is_last)
+        return time_candidate(bench, settings, blocks, *rest)
 
     monkeypatch.setattr(TaskBench, "start_child", counted)
     monkeypatch.setattr("coding_framework.cuda.executors.host.executor.time_candidate", disturbed)

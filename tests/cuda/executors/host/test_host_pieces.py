@@ -113,29 +113,25 @@ def test_a_claim_far_below_the_wall_clock_is_refused() -> None:
     assert not hold_against_wall(blocks(50, 5), blocks(80, 80)).agree
 
 
-def test_a_claim_a_little_below_the_wall_clock_is_corrected() -> None:
-    held = hold_against_wall(blocks(50, 40), blocks(80, 80))
-    assert held.agree
-    assert held.median_us == pytest.approx(50, abs=1)
-    assert held.interval_us[0] <= held.median_us <= held.interval_us[1]
+def test_two_processes_differ_by_a_tenth_of_what_the_harness_takes_and_that_is_no_lie() -> None:
+    assert not hold_against_wall(blocks(100, 37, overhead_us=60), blocks(80, 80, overhead_us=60)).agree
+    busy = hold_against_wall(blocks(100, 37, overhead_us=1200), blocks(80, 80, overhead_us=1200))
+    assert busy.agree
+    assert busy.median_us == pytest.approx(37), "the device's clock is the better one"
+    assert not hold_against_wall(blocks(250, 37, overhead_us=1200), blocks(80, 80, overhead_us=1200)).agree
 
 
-def test_what_a_busy_machine_explains_is_no_lie_in_the_end() -> None:
-    quiet = hold_against_wall(blocks(70, 37, overhead_us=60), blocks(80, 80, overhead_us=60))
-    assert not quiet.agree
-    assert not quiet.within_noise
-    busy = hold_against_wall(blocks(70, 37, overhead_us=1800), blocks(80, 80, overhead_us=1800))
-    assert not busy.agree
-    assert busy.within_noise
-    assert busy.median_us == pytest.approx(70, abs=1), "the wall clock counts all the same"
-    assert not hold_against_wall(blocks(97, 1, overhead_us=545), blocks(80, 80, overhead_us=545)).within_noise
+def test_a_long_kernel_may_take_longer_around_it_but_not_for_ever() -> None:
+    reference = blocks(355, 355, overhead_us=1200)
+    assert hold_against_wall(blocks(2800, 2400, overhead_us=1200), reference).agree
+    assert hold_against_wall(blocks(12300, 11900, overhead_us=1200), reference).agree
+    assert not hold_against_wall(blocks(13000, 11900, overhead_us=1200), reference).agree
 
 
 def test_work_that_goes_on_after_the_call_shows_on_the_busiest_machine() -> None:
     reference = blocks(80, 80, overhead_us=5000)
     held = hold_against_wall(blocks(5, 5, overhead_us=5000, left_us=48), reference)
     assert not held.agree
-    assert not held.within_noise
     assert "goes on for 40.0 us" in disagreement_words(held)
     assert hold_against_wall(blocks(5, 5, overhead_us=5000, left_us=10), reference).agree
     assert hold_against_wall(blocks(500, 500, overhead_us=5000, left_us=100), reference).agree
@@ -166,8 +162,6 @@ def test_a_whole_block_done_in_its_first_call_is_refused() -> None:
 def test_one_true_claim_does_not_cover_for_the_others() -> None:
     held = hold_against_wall([block((110.0,) * 10, (50.0, *(1.0,) * 9))] * 3, blocks(80, 80))
     assert not held.agree
-    assert not held.within_noise
-    assert held.median_us == pytest.approx(50, abs=1)
 
 
 def test_calls_that_had_to_wait_for_the_machine_do_not_count() -> None:
@@ -183,25 +177,11 @@ def noisy(call_us: float, claimed_us: float, num_blocks: int, seed: int) -> list
     return [block(tuple(call_us + row), (claimed_us,) * 10) for row in added]
 
 
-def test_the_error_tells_how_far_chance_can_take_the_wall_clock() -> None:
-    assert hold_against_wall(blocks(50, 50), blocks(80, 80)).error_us < 1
-    for count in (5, 15, 90):
-        tries = [
-            hold_against_wall(noisy(50, 50, count, seed), noisy(80, 80, count, 1000 + seed))
-            for seed in range(100)
-        ]
-        within = sum(abs(held.wall_us - 50) <= held.error_us or held.wall_us == 0 for held in tries)
-        assert within >= 88, "two standard errors"
-        assert np.median([held.error_us for held in tries]) == pytest.approx(
-            2 * 283 / count**0.5 / 3.16, rel=0.2
-        )
-
-
-def test_in_many_calls_a_lie_shows_through_the_noise() -> None:
+def test_a_lie_shows_through_the_noise_and_the_truth_stands() -> None:
     for seed in range(20):
-        reference = noisy(80, 80, 90, 1000 + seed)
-        assert not hold_against_wall(noisy(100, 1, 90, seed), reference).within_noise
-        assert hold_against_wall(noisy(40, 40, 90, seed), reference).within_noise
+        reference = noisy(80, 80, 5, 1000 + seed)
+        assert not hold_against_wall(noisy(350, 1, 5, seed), reference).agree
+        assert hold_against_wall(noisy(40, 40, 5, seed), reference).agree
 
 
 def test_a_call_that_a_busy_machine_slowed_down_is_no_lie() -> None:
@@ -219,7 +199,6 @@ def test_what_the_harness_takes_is_not_in_the_candidate_s_hands() -> None:
     for disturbed in (blocks(80, 80, overhead_us=304), [*alone[:1], *blocks(80, 80, overhead_us=280)]):
         held = hold_against_wall(blocks(60, 4, overhead_us=250), disturbed, alone)
         assert not held.agree
-        assert held.median_us == pytest.approx(60, abs=1)
     assert hold_against_wall(blocks(60, 4, overhead_us=250), blocks(80, 80, overhead_us=304)).agree
 
 

@@ -177,7 +177,7 @@ class HostExecutor:
                 case.share = check_own_kernels(case.candidate, case.program, bench, self._programs)
             case.is_covered = True
         with stages.stage("time"), bench.lease():
-            return time_candidate(bench, self.settings, blocks, references, case.share, is_last=is_last)
+            return time_candidate(bench, self.settings, blocks, references, case.share)
 
     def _bench_for(self, task: ModuleTask) -> TaskBench:
         if self._bench is not None and self._bench.task != task:

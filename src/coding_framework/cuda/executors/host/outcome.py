@@ -27,9 +27,9 @@ class HostSettings(Record):
     flush_bytes: int | None = Field(default=None, ge=1)
     """Overwritten before each call; None: twice the L2 cache."""
     clock_slack_us: float = Field(default=SLACK_US, ge=0)
-    """How far the wall clock may lie above the claimed time, for each call."""
+    """How far the wall clock may lie above the claimed time, for each call, at the least."""
     clock_slack_share: float = Field(default=SLACK_SHARE, ge=0)
-    """The same as a share of the claimed time."""
+    """And as a share of the claimed time."""
     patience_s: float = Field(default=15, ge=0)
     """How long the last hearing of clocks that disagree goes on: everyone else needs the device sooner or
     later, which is held alone, and so the machine comes to rest."""
@@ -45,7 +45,7 @@ class HostTiming(Record):
     device: str
     """Where it was measured."""
     median_us: float = Field(gt=0)
-    """The larger of the claimed and the wall time, see `clocks.py`."""
+    """The claimed time, with what the device does after it; see `clocks.py`."""
     interval_us: tuple[float, float]
     """95 % interval."""
     claimed_us: float = Field(ge=0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 from coding_framework.cuda.executors.host.bench import TaskBench
-from coding_framework.cuda.executors.host.clocks import SLACK_US, Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.clocks import SKEW, SLACK_US, Block, HeldTime, hold_against_wall
 from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
@@ -29,18 +29,15 @@ def time_candidate(
     candidate: list[Block],
     interleaved: list[Block],
     own_kernel_share: float | None,
-    *,
-    is_last: bool,
 ) -> HostTiming:
     """The time that counts; raises `Rejected` for one that cannot be, `ClocksDisagree` for one in doubt.
 
-    In the last hearing there is no doubt where a busy machine explains the difference: the larger counts.
     Called when the candidate's child is gone: more blocks of the reference show how fast it is with nobody
     beside it.
     """
     alone = [bench.reference_block() for _ in range(NUM_ALONE)]
     held = hold(settings, candidate, interleaved, alone)
-    if not (held.agree or (is_last and held.within_noise)):
+    if not held.agree:
         raise ClocksDisagree(held)
     median, interval = min(_median_of(interleaved), _median_of(alone))
     floor_us, bandwidth_share = floor(bench, held.median_us)
@@ -108,7 +105,7 @@ def disagreement_words(held: HeldTime) -> str:
             f"its process claims {held.claimed_us:.1f} us a call, but the device goes on for "
             f"{held.left_us:.1f} us after it: work is done outside the call (another stream)"
         )
-    if held.wall_us <= held.claimed_us + SLACK_US:
+    if held.wall_us <= SKEW * held.claimed_us:
         return f"its process claims {held.claimed_us:.1f} us for most calls, and far more for many others"
     return (
         f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "

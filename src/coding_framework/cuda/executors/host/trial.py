@@ -20,8 +20,6 @@ from coding_framework.records import ShapeCheck, Verdict, WrongElement
 
 _Answer = TypeVar("_Answer")
 MAX_ROUNDS = 3
-CHANCE_SHARE = 0.05
-"""Of a time, which is not worth more calls."""
 _MARGIN_S = 600.0
 """A child also lives while the reference is started and the verifier works; its own runs have limits."""
 
@@ -80,18 +78,17 @@ class Trial:
     def time_blocks(self, *, patience_s: float = 0.0) -> tuple[list[Block], list[Block]]:
         """Timed blocks of candidate and reference in turn, with the other distributions' checks between.
 
-        While the two clocks disagree, or chance could hide a lie, there are more, `MAX_ROUNDS` times as many
-        and for `patience_s` at least.
+        While the clocks disagree there are more, `MAX_ROUNDS` times as many and for `patience_s` at least.
         """
         started = monotonic()
-        blocks, slack_us = self._settings.blocks, self._settings.clock_slack_us
+        blocks = self._settings.blocks
         mine: list[Block] = []
         reference: list[Block] = []
         for number in count():
             if number and number % blocks == 0:
                 held = hold(self._settings, mine, reference)
                 is_over = number >= MAX_ROUNDS * blocks and monotonic() - started >= patience_s
-                if is_over or (held.agree and held.error_us <= max(slack_us, CHANCE_SHARE * held.median_us)):
+                if is_over or held.agree:
                     break
                 self.num_planned += blocks
             mine.append(self._block())
