@@ -24,7 +24,8 @@ class ProfilingClock:
     does not wait for the stream that it was called on, and would be hidden from the clock.
     """
 
-    flush_passes = CudaClock.flush_passes
+    flush_passes = 8 * CudaClock.flush_passes
+    """Long enough for a call to be made meanwhile, although the profiler makes launches slow."""
 
     def __init__(self, device: str) -> None:
         import torch
