@@ -4,7 +4,7 @@
 // launch: min_max grid=(128) block=(512) args=(x, lows, highs, y, n)
 extern "C" __global__ void min_max(const float* __restrict__ x, float* lows, float* highs, float* y, int n) {
     __shared__ float low_of[16], high_of[16];
-    int t = threadIdx.x, last = gridDim.x - 1, b = blockIdx.x;
+    int t = threadIdx.x, b = blockIdx.x;
     float low = __int_as_float(0x7f800000), high = -low;
     for (int i = b * 512 + t; i < n; i += 128 * 512) {
         low = fminf(low, x[i]);
@@ -26,12 +26,20 @@ extern "C" __global__ void min_max(const float* __restrict__ x, float* lows, flo
         }
         lows[b] = low;
         highs[b] = high;
-        __threadfence();
-        if (b == 0) {
-            for (int other = 0; other <= last; ++other) {
-                low = fminf(low, lows[other]);
-                high = fmaxf(high, highs[other]);
-            }
+    }
+    __threadfence();
+    if (b == 0 && t < 32) {
+        low = __int_as_float(0x7f800000);
+        high = -low;
+        for (int other = t; other < 128; other += 32) {
+            low = fminf(low, lows[other]);
+            high = fmaxf(high, highs[other]);
+        }
+        for (int m = 16; m; m /= 2) {
+            low = fminf(low, __shfl_xor_sync(~0u, low, m));
+            high = fmaxf(high, __shfl_xor_sync(~0u, high, m));
+        }
+        if (t == 0) {
             y[0] = low;
             y[1] = high;
         }
