@@ -1,4 +1,4 @@
-"""On the emulator blocks run in some order, and no kernel may rely on which: the second run has another."""
+"""On the emulator blocks run in some order, and no kernel may rely on which: each run has another."""
 
 from __future__ import annotations
 
@@ -100,8 +100,32 @@ def test_a_kernel_that_relies_on_the_order_of_blocks_is_refused(
     the_judge: Judge, task: str, source: str
 ) -> None:
     evaluation = the_judge.judge(get_task(task), Candidate(source=source))
-    assert evaluation.verdict is Verdict.NOT_DETERMINISTIC, evaluation.message
-    assert "on the order of threads" in evaluation.message
+    assert evaluation.verdict in (Verdict.NOT_DETERMINISTIC, Verdict.WRONG_RESULT), evaluation.message
+
+
+def test_a_kernel_that_relies_on_it_on_the_timing_shape_alone_is_refused(the_judge: Judge) -> None:
+    end = "    int end = min(static_cast<int>(blockIdx.x + 1) * 1024, n);"
+    assert end in HISTOGRAM
+    source = HISTOGRAM.replace(end, f"{end}\n    if (n < 50000) {{ if (blockIdx.x) return; end = n; }}")
+    evaluation = the_judge.judge(get_task("histogram"), Candidate(source=source))
+    assert evaluation.verdict is Verdict.WRONG_RESULT, evaluation.message
+    assert [check.passed for check in evaluation.checks].count(False) == 1
+    assert len(evaluation.checks) == evaluation.num_checks_planned, "the timed shape is one check"
+
+
+def test_a_merge_by_the_last_block_to_arrive_passes_and_its_timed_runs_are_one_check(
+    the_judge: Judge,
+) -> None:
+    source = MIN_MAX.replace("POINTER", "volatile float*").replace("FENCE", "__threadfence();")
+    source = source.replace("b == chunks", "atomicAdd(arrived, 1) == chunks")
+    source = source.replace("float* part,", "int* arrived, float* part,").replace(
+        "(x, part", "(x, arrived, part"
+    )
+    cleared = 'extern "C" __global__ void clear(int* arrived) { *arrived = 0; }'
+    plan = "// scratch: arrived int32[1]\n// launch: clear grid=(1) block=(1) args=(arrived)\n"
+    evaluation = the_judge.judge(get_task("min_max"), Candidate(source=f"{plan}{source}{cleared}"))
+    assert evaluation.verdict is Verdict.PASSED, evaluation.message
+    assert len(evaluation.checks) == evaluation.num_checks_planned
 
 
 @pytest.mark.parametrize(

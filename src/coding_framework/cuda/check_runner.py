@@ -20,7 +20,13 @@ from coding_framework.cuda.checking import (
 )
 from coding_framework.cuda.contract import ContractViolation, resolve_launches
 from coding_framework.cuda.elements import fresh_poison
-from coding_framework.cuda.executors.base import Buffer, ExecutionOutcome, ExecutionRequest, Executor
+from coding_framework.cuda.executors.base import (
+    BlockOrder,
+    Buffer,
+    ExecutionOutcome,
+    ExecutionRequest,
+    Executor,
+)
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
@@ -54,6 +60,15 @@ class Subject:
         return bool(_FLOAT_ATOMIC.search(self.ptx))
 
 
+def both_orders() -> tuple[BlockOrder, BlockOrder]:
+    """A fresh secret order of blocks, there and back, where an executor can choose it.
+
+    Apart from the poison, which a kernel can read.
+    """
+    secret = secrets.randbits(63)
+    return BlockOrder(secret, is_backwards=False), BlockOrder(secret, is_backwards=True)
+
+
 class CheckRunner:
     """Draws, runs, compares; a failure is raised as `Rejected`."""
 
@@ -69,9 +84,9 @@ class CheckRunner:
         drawn = [self.draw(subject.task, check) for check in checks]
         cubin = subject.cubin()
         requests = (
-            self.request(subject, check, inputs, cubin=cubin, is_second=is_second)
+            self.request(subject, check, inputs, cubin=cubin, order=order)
             for check, inputs in zip(checks, drawn, strict=True)
-            for is_second in (False, True)
+            for order in both_orders()
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
@@ -135,10 +150,15 @@ class CheckRunner:
             )
 
     def run(
-        self, subject: Subject, check: PlannedCheck, inputs: dict[str, Buffer], progress: Progress
+        self,
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        progress: Progress,
+        order: BlockOrder | None = None,
     ) -> ExecutionOutcome:
         """One run; the kernel's fault is raised as `Rejected`."""
-        request = self.request(subject, check, inputs)
+        request = self.request(subject, check, inputs, order=order)
         left_s = max(progress.deadline - time.monotonic(), 0.0)
         outcome = self._executor.run(request, timeout_s=max(min(self._run_timeout_s, left_s), 1e-3))
         return self._sound(subject, check, outcome, progress)
@@ -167,12 +187,9 @@ class CheckRunner:
         inputs: dict[str, Buffer],
         *,
         cubin: bytes = b"",
-        is_second: bool = False,
+        order: BlockOrder | None = None,
     ) -> ExecutionRequest:
-        """What the executor needs for one run; unwritten memory looks different in each.
-
-        The second on the same inputs has its blocks in another order, where that can be chosen.
-        """
+        """What the executor needs for one run; unwritten memory looks different in each."""
         large = check.dimensions == subject.task.timing_shape
         pattern = fresh_poison()
         try:
@@ -181,7 +198,7 @@ class CheckRunner:
                 cubin=cubin,
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
                 buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
-                upper_blocks_first=is_second,
+                order=order,
                 poison=pattern,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )

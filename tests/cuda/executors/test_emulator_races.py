@@ -268,3 +268,148 @@ def test_uninitialised_shared_memory_does_not_read_as_zero(blocks: int) -> None:
         source, launch("k", blocks, 32, "o"), buffers={"o": np.zeros(32 * blocks, F32)}, detect_races=False
     )
     assert np.isnan(outcome.buffers["o"]).all()
+
+
+def test_a_pointer_that_went_through_memory_is_followed() -> None:
+    source = """extern "C" __global__ void k(const float* x, float* part, float* o) {
+  __shared__ float* kept[1];
+  if (threadIdx.x == 0) kept[0] = part;
+  __syncthreads();
+  if (threadIdx.x == 0) kept[0][blockIdx.x] = x[blockIdx.x];
+  __syncthreads();
+  if (blockIdx.x == 0) o[threadIdx.x] = kept[0][threadIdx.x];
+}"""
+    buffers = {"x": np.zeros(32, F32), "p": np.zeros(32, F32), "o": np.zeros(32, F32)}
+    fault = _race(source, launch("k", 32, 32, "x", "p", "o"), **buffers)
+    assert {fault.source_line, fault.other_line} == {5, 7}
+    own = source.replace("if (blockIdx.x == 0) o[threadIdx.x] = kept[0][threadIdx.x];", "")
+    assert _run(own, launch("k", 32, 32, "x", "p", "o"), **buffers) is None
+
+
+def test_a_generic_volatile_pointer_to_shared_memory_needs_barriers() -> None:
+    source = """extern "C" __global__ void k(const float* x, float* o, int n) {
+  __shared__ float own[64];
+  volatile float* s = n < 0 ? o : own;
+  s[threadIdx.x] = x[threadIdx.x];
+  BARRIER
+  o[threadIdx.x] = s[63 - threadIdx.x];
+}"""
+    buffers = {"x": np.zeros(64, F32), "o": np.zeros(64, F32)}
+    fault = _race(source.replace("BARRIER", ""), launch("k", 1, 64, "x", "o", 1), **buffers)
+    assert {fault.source_line, fault.other_line} == {4, 6}
+    good = source.replace("BARRIER", "__syncthreads();")
+    assert _run(good, launch("k", 1, 64, "x", "o", 1), **buffers) is None
+
+
+MIRRORED = """extern "C" __global__ void k(const float* x, float* o) {
+  __shared__ float s[128];
+  int t = threadIdx.x;
+  s[t] = x[t];
+  BARRIER
+  o[t] = s[FROM];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("barrier", "source_thread", "races"),
+    [
+        ('asm volatile("bar.sync %0, 32;" :: "r"(1 + t / 32) : "memory");', "127 - t", True),
+        ('asm volatile("bar.sync %0, 32;" :: "r"(1 + t / 32) : "memory");', "t ^ 31", False),
+        ('asm volatile("bar.sync %0, 64;" :: "r"(1 + t / 64) : "memory");', "127 - t", True),
+        ('asm volatile("bar.sync %0, 64;" :: "r"(1 + t / 64) : "memory");', "t ^ 63", False),
+        ('asm volatile("bar.sync 1, 128;" ::: "memory");', "127 - t", False),
+        ('if (t < 64) asm volatile("bar.sync 1, 64;" ::: "memory");', "t ^ 63", True),
+        (
+            'asm volatile("bar.sync %0, 64;" :: "r"(1 + t / 64) : "memory"); __syncthreads();',
+            "127 - t",
+            False,
+        ),
+    ],
+)
+def test_a_barrier_with_a_count_orders_those_who_pass_it(
+    barrier: str, source_thread: str, races: bool
+) -> None:
+    source = MIRRORED.replace("BARRIER", barrier).replace("FROM", source_thread)
+    fault = _run(source, launch("k", 3, 128, "x", "o"), x=np.zeros(128, F32), o=np.zeros(128, F32))
+    assert (fault is not None and fault.kind is FaultKind.DATA_RACE) is races, fault
+
+
+def test_device_memory_is_ordered_by_those_barriers_too() -> None:
+    source = """extern "C" __global__ void k(float* o, float* y) {
+  int t = threadIdx.x;
+  o[t] = t;
+  asm volatile("bar.sync %0, 64;" :: "r"(1 + t / 64) : "memory");
+  y[t] = o[FROM];
+}"""
+    buffers = {"o": np.zeros(128, F32), "y": np.zeros(128, F32)}
+    assert _run(source.replace("FROM", "t ^ 63"), launch("k", 1, 128, "o", "y"), **buffers) is None
+    _race(source.replace("FROM", "127 - t"), launch("k", 1, 128, "o", "y"), **buffers)
+
+
+HANDED_ON = """extern "C" __global__ void k(const float* x, float* o, int tiles) {
+  __shared__ float buf[2][64];
+  int t = threadIdx.x;
+  if (t >= 64) {
+    for (int i = 0; i < tiles; i++) {
+      int b = i & 1;
+      if (i >= 2) { WAIT_UNTIL_READ }
+      buf[b][t - 64] = x[i * 64 + t - 64];
+      asm volatile("bar.arrive %0, 128;" :: "r"(1 + b) : "memory");
+    }
+  } else {
+    float s = 0;
+    for (int i = 0; i < tiles; i++) {
+      int b = i & 1;
+      WAIT_UNTIL_WRITTEN
+      for (int j = 0; j < 64; j++) s += buf[b][j];
+      if (i + 2 < tiles) asm volatile("bar.arrive %0, 128;" :: "r"(3 + b) : "memory");
+    }
+    o[t] = s;
+  }
+}"""
+UNTIL_READ = 'asm volatile("bar.sync %0, 128;" :: "r"(3 + b) : "memory");'
+UNTIL_WRITTEN = 'asm volatile("bar.sync %0, 128;" :: "r"(1 + b) : "memory");'
+
+
+def test_producers_and_consumers_may_meet_at_barriers_of_their_own() -> None:
+    x = np.arange(5 * 64, dtype=F32)
+    source = HANDED_ON.replace("WAIT_UNTIL_READ", UNTIL_READ).replace("WAIT_UNTIL_WRITTEN", UNTIL_WRITTEN)
+    outcome = run(source, launch("k", 2, 128, "x", "o", 5), buffers={"x": x, "o": np.zeros(64, F32)})
+    assert outcome.fault is None, outcome.fault
+    assert (outcome.buffers["o"] == x.sum()).all()
+
+
+@pytest.mark.parametrize(
+    ("until_read", "until_written"),
+    [("", UNTIL_WRITTEN), (UNTIL_READ, ""), (UNTIL_READ, UNTIL_WRITTEN.replace("1 + b", "2 - b"))],
+    ids=["nobody waits for readers", "nobody waits for writers", "the other buffer's barrier"],
+)
+def test_a_producer_and_consumers_who_do_not_meet_race(until_read: str, until_written: str) -> None:
+    source = HANDED_ON.replace("WAIT_UNTIL_READ", until_read).replace("WAIT_UNTIL_WRITTEN", until_written)
+    fault = _run(source, launch("k", 2, 128, "x", "o", 5), x=np.zeros(320, F32), o=np.zeros(64, F32))
+    assert fault is not None
+    assert fault.kind is FaultKind.DATA_RACE, fault
+
+
+def test_every_reader_counts_not_only_the_last() -> None:
+    source = """extern "C" __global__ void k(float* o) {
+  __shared__ float s;
+  int t = threadIdx.x;
+  if (t == 0) s = 1;
+  __syncthreads();
+  o[t] = s;
+  asm volatile("bar.sync %0, 64;" :: "r"(1 + t / 64) : "memory");
+  if (t == 127) s = 2;
+}"""
+    fault = _race(source, launch("k", 1, 128, "o"), o=np.zeros(128, F32))
+    assert {fault.source_line, fault.other_line} == {6, 8}
+
+
+def test_warps_that_come_to_different_barriers_of_the_whole_block_deadlock() -> None:
+    source = """extern "C" __global__ void k(float* o) {
+  asm volatile("bar.sync %0;" :: "r"(1 + threadIdx.x / 32) : "memory");
+  o[threadIdx.x] = 1;
+}"""
+    fault = _run(source, launch("k", 1, 64, "o"), o=np.zeros(64, F32))
+    assert fault is not None
+    assert fault.kind is FaultKind.DEADLOCK

@@ -63,6 +63,14 @@ class ResolvedLaunch:
 
 
 @dataclass(frozen=True)
+class BlockOrder:
+    """One of the two orders that a secret stands for."""
+
+    secret: int
+    is_backwards: bool
+
+
+@dataclass(frozen=True)
 class ExecutionRequest:
     """Everything one run needs."""
 
@@ -74,8 +82,8 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
-    upper_blocks_first: bool = False
-    """Let the emulator begin with the upper half of each grid: what relies on the order of blocks shows."""
+    order: BlockOrder | None = None
+    """How the emulator takes blocks, so that what relies on their order shows; None: by number."""
     poison: int = 0x7FD5A1B7
     """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
     cubin: bytes = b""
@@ -126,6 +134,8 @@ class ExecutionOutcome:
     counters: tuple[LaunchCounters, ...]
     poison: int | None = None
     """What unwritten memory looked like in this run."""
+    may_depend_on_order: bool = False
+    """Whether blocks could have handed data on unseen: only runs in other orders tell if they waited."""
 
 
 class Executor(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from coding_framework.config import JudgeConfig
-from coding_framework.cuda.check_runner import CheckRunner, Subject
+from coding_framework.cuda.check_runner import CheckRunner, Subject, both_orders
 from coding_framework.cuda.checking import PlannedCheck
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan
@@ -18,7 +18,7 @@ from coding_framework.records import KernelTiming, ProfileReport, Task, Verdict
 
 
 class ModelledTimer:
-    """Runs the timing shape once on the emulator."""
+    """Runs the timing shape on the emulator: once, or thrice if blocks could have handed data on."""
 
     def __init__(
         self,
@@ -40,6 +40,10 @@ class ModelledTimer:
         inputs = self._runner.draw(task, check)
         outcome = self._runner.run(subject, check, inputs, progress)
         self._runner.compare(task, check, inputs, outcome, progress)
+        for order in both_orders() if outcome.may_depend_on_order else ():
+            again = self._runner.run(subject, check, inputs, progress, order)
+            progress.checks.pop()  # one check, however often it is made
+            self._runner.compare(task, check, inputs, again, progress)
         median_us, profile = profile_from_counters(
             outcome.counters, subject.compilation.resources, self._device
         )

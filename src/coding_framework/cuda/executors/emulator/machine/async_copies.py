@@ -18,6 +18,7 @@ from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.global_space import GlobalSpace
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
+from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.program.access import Access
 
 MAX_OUTSTANDING_BYTES = 1 << 28
@@ -43,9 +44,10 @@ class _Copy(NamedTuple):
 class AsyncCopies:
     """The copies of a chunk that are on their way, and the groups that each thread has closed."""
 
-    def __init__(self, global_space: GlobalSpace, shared_space: SharedSpace) -> None:
+    def __init__(self, global_space: GlobalSpace, shared_space: SharedSpace, changes: Changes) -> None:
         self._global = global_space
         self._shared = shared_space
+        self._changes = changes
         self._outstanding: list[_Copy] = []
         self._num_bytes = 0
         self._closed: Array = np.zeros(0, dtype=np.int64)
@@ -57,6 +59,7 @@ class AsyncCopies:
         """Bytes from `size` on are not read and arrive as zero; None: all are read."""
         if not lanes.count:
             return
+        self._changes.count += 1
         geometry = lanes.base.geometry
         if not self._closed.size:
             self._closed = np.zeros(geometry.num_blocks * geometry.num_threads, dtype=np.int64)
@@ -77,12 +80,14 @@ class AsyncCopies:
     def commit(self, lanes: Lanes) -> None:
         """Close the group of each lane."""
         if self._closed.size and lanes.count:
+            self._changes.count += 1
             self._closed[lanes.lane_ids] += 1
 
     def wait(self, lanes: Lanes, num_left: int) -> None:
         """Let all but the latest groups of these lanes arrive."""
         if not self._outstanding or not lanes.count:
             return
+        self._changes.count += 1
         covered, ids = np.zeros_like(self._closed), lanes.lane_ids
         covered[ids] = self._closed[ids] - num_left
         outstanding, self._outstanding = self._outstanding, []

@@ -1,6 +1,7 @@
-"""Block-wide barriers: who waits, who may pass, and when nobody ever will.
+"""Barriers of a block: who waits, who may pass, and when nobody ever will.
 
-Threads that have ended count as arrived, as they do on the hardware.
+Threads that have ended count as arrived, as they do on the hardware. A barrier with a count is passed
+by those who came to it, and puts only what they did in order; one without is for the whole block.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
+from coding_framework.cuda.executors.emulator.machine.barrier_clocks import WarpClocks
+from coding_framework.cuda.executors.emulator.machine.geometry import WARP, Geometry
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
@@ -39,7 +41,7 @@ class BarrierUnit:
         if self._races is not None:
             base = group.lanes.base
             alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
-            self._races.advance(None if alone else np.unique(base.block))
+            self._races.pass_all(None if alone else np.unique(base.block))
 
     def arrive(self, group: Group) -> None:
         """bar.arrive: counted, but it does not wait."""
@@ -47,6 +49,8 @@ class BarrierUnit:
         number = int(np.max(group.barrier[0]))
         counts = self._arrived.setdefault(number, np.zeros(self._geometry.num_blocks, dtype=np.int64))
         np.add.at(counts, group.lanes.compress(group.lanes.base.block), 1)
+        if self._races is not None and isinstance(self._races.clocks, WarpClocks):
+            self._races.clocks.arrive(number, self._warps_of([group]))
         group.barrier = None
 
     def wait(self, group: Group, result: int | None) -> None:
@@ -62,6 +66,7 @@ class BarrierUnit:
             mine = [(g, r) for g, r in self.waiting if self._number(g) == number]
             rows = self._complete(number, [g for g, _ in mine], living)
             if rows.any():
+                self._put_in_order(mine, rows)
                 released += self._pass(mine, rows)
                 if number in self._arrived:
                     self._arrived[number][rows] = 0
@@ -111,9 +116,27 @@ class BarrierUnit:
                 group.registers[result] = _per_lane(totals, group)
             group.barrier = None
             released.append(group)
-        if self._races is not None:
-            self._races.advance(None if rows.all() else np.flatnonzero(rows))
         return released
+
+    def _put_in_order(self, mine: list[tuple[Group, int | None]], rows: Array) -> None:
+        """Tell the races who has met: everybody, or the participants of a barrier with a count."""
+        if self._races is None:
+            return
+        groups = [group for group, _ in mine]
+        has_count = any(group.barrier is not None and group.barrier[1] is not None for group in groups)
+        if has_count and isinstance(self._races.clocks, WarpClocks):
+            self._races.clocks.meet(self._number(groups[0]), self._warps_of(groups) & rows[:, None])
+        else:
+            self._races.pass_all(None if rows.all() else np.flatnonzero(rows))
+
+    def _warps_of(self, groups: list[Group]) -> Array:
+        """(blocks, warps): the warps that have a lane in these groups."""
+        geometry = self._geometry
+        found = np.zeros((geometry.num_blocks, geometry.warps_per_block), dtype=np.bool_)
+        for group in groups:
+            base = group.lanes.base
+            found[group.lanes.compress(base.block), group.lanes.compress(base.thread) // WARP] = True
+        return found
 
     def _reduced(self, groups: list[Group]) -> Array:
         """bar.red: the predicate of all arriving threads of each block, combined."""
@@ -145,6 +168,21 @@ class BarrierUnit:
         return KernelFault(
             FaultKind.DEADLOCK, what, lines[0] if lines else None, lines[1] if len(lines) > 1 else None
         )
+
+
+def by_number(group: Group) -> list[Group]:
+    """A group of which different threads come to different barriers falls apart."""
+    assert group.barrier is not None
+    number = group.barrier[0]
+    found = np.unique(group.lanes.compress(number)) if number.ndim else np.zeros(1)
+    if found.size == 1:
+        return [group]
+    parts = []
+    for value in found:
+        part = group.part(group.pc, group.lanes.narrowed(np.asarray(number == value)))
+        part.barrier, part.line = (value, *group.barrier[1:]), group.line
+        parts.append(part)
+    return parts
 
 
 def _per_lane(totals: Array, group: Group) -> Value:

@@ -18,6 +18,8 @@ from coding_framework.cuda.executors.emulator.ptx import Module, Variable
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES
 
 PADDING = 64
+COMMUTATIVE = frozenset({"add", "min", "max", "and", "or", "xor"})
+"""Atomic operations that leave the same behind in any order, but for the rounding of sums."""
 
 
 class DeviceBuffer:
@@ -33,6 +35,8 @@ class DeviceBuffer:
         self.data[: self.size] = raw
         self.is_constant = False
         self.touched = np.zeros(self.data.size // 32, dtype=np.bool_)
+        self.uses: set[str] = set()
+        """Ways in which this launch has accessed it: `load`, `store`, strong ones, atomic operations."""
         self._views: dict[str, Array] = {}
 
     def view(self, dtype: str) -> Array:
@@ -71,12 +75,24 @@ class DeviceMemory:
             self._add(buffer)
 
     def begin_launch(self) -> None:
-        """Forget which sectors the launch before touched."""
+        """Forget what the launch before touched."""
         for buffer in self.by_window.values():
             buffer.touched[:] = False
+            buffer.uses.clear()
+
+    def may_depend_on_order(self, *, uses_fences: bool) -> bool:
+        """Whether contents could depend on the order of blocks in a way that is not found as a race."""
+        return any(_may_depend_on_order(b.uses, uses_fences) for b in self.by_window.values())
 
     def num_touched_sectors(self) -> int:
         return sum(int(np.count_nonzero(b.touched)) for b in self.by_window.values())
+
+
+def _may_depend_on_order(uses: set[str], uses_fences: bool) -> bool:
+    """Reading alone is harmless, so is one commutative update; plain accesses are, as races are found."""
+    if uses <= {"load", "strong load"} or (len(uses) == 1 and uses <= COMMUTATIVE):
+        return False
+    return uses_fences or not uses <= {"load", "store"}
 
 
 def initial_bytes(variable: Variable, addresses: dict[str, int]) -> bytes:

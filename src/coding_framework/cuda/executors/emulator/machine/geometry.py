@@ -7,19 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from coding_framework.cuda.executors.base import Triple
-from coding_framework.cuda.executors.emulator.dtypes import Value
+from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 
 WARP = 32
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Geometry:
-    """Blocks `first` … `first + num_blocks - 1` of a grid."""
+    """Some blocks of a grid, in any order."""
 
     grid: Triple
     block: Triple
-    first: int
-    num_blocks: int
+    numbers: Array
+    """The number within the grid of each block of the chunk."""
+
+    @property
+    def num_blocks(self) -> int:
+        return int(self.numbers.size)
 
     @property
     def num_threads(self) -> int:
@@ -31,17 +35,24 @@ class Geometry:
 
     def block_coordinates(self, block: Value) -> tuple[Value, Value, Value]:
         """ctaid of chunk-local block numbers."""
-        linear = block + self.first
-        x, y, _ = self.grid
-        return linear % x, linear // x % y, linear // (x * y)
+        return coordinates(self.numbers[block], self.grid)
 
     def thread_coordinates(self, thread: Value) -> tuple[Value, Value, Value]:
         """tid of linear thread numbers."""
-        x, y, _ = self.block
-        return thread % x, thread // x % y, thread // (x * y)
+        return coordinates(thread, self.block)
 
     def describe(self, block: int, thread: int) -> str:
-        """`block (1,0,0), thread (5,0,0)`."""
-        at = self.block_coordinates(np.int64(block))
-        inside = self.thread_coordinates(np.int64(thread))
-        return "block ({},{},{}), thread ({},{},{})".format(*at, *inside)
+        """`block (1,0,0), thread (5,0,0)` for a chunk-local block number."""
+        return describe_thread(int(self.numbers[block]), thread, self.grid, self.block)
+
+
+def coordinates(linear: Value, extent: Triple) -> tuple[Value, Value, Value]:
+    """x, y and z of linear numbers."""
+    x, y, _ = extent
+    return linear % x, linear // x % y, linear // (x * y)
+
+
+def describe_thread(number: int, thread: int, grid: Triple, block: Triple) -> str:
+    """`block (1,0,0), thread (5,0,0)` for the number of a block within its grid."""
+    at, inside = coordinates(np.int64(number), grid), coordinates(np.int64(thread), block)
+    return "block ({},{},{}), thread ({},{},{})".format(*at, *inside)

@@ -3,7 +3,11 @@
 Only buffers that the kernel may write are watched (known from the PTX before the run), so read-only
 inputs cost nothing. Blocks have no order within a launch, so any conflict between two blocks is a
 race, unless the kernel uses fences, with which blocks may hand data over on purpose; then only
-conflicts within a block are looked for. Within a block a barrier orders everything before it.
+conflicts within a block are looked for. Within a block a barrier orders what its participants did.
+
+Which buffers are watched is a guess from the code, which only saves time: a plain store to any other
+(by a pointer that went through memory, say) raises `WroteUnwatched`, and the run is made again with all
+of them watched.
 
 Not found: several readers of one block of which not the last conflicts, and volatile accesses.
 """
@@ -17,16 +21,20 @@ import numpy as np
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.emulator.machine.barrier_clocks import BlockEpochs, WarpClocks
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceBuffer, DeviceMemory
-from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
+from coding_framework.cuda.executors.emulator.machine.geometry import WARP, describe_thread
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
-from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.code import Kernel
 
 LINE_BITS = 24
 SEVERAL = -1
 """In place of a reader: threads of several blocks."""
+
+
+class WroteUnwatched(Exception):
+    """A store went to a buffer that the code did not seem to write; its readers were not noted."""
 
 
 @dataclass
@@ -53,31 +61,37 @@ class _Touch:
     when: Array
     lane: Array
     """Position among the active lanes."""
+    block: Array
+    """Number of the block within the chunk."""
 
 
 class GlobalRaces:
     """The tags of one launch."""
 
-    def __init__(self, kernel: Kernel, launch: ResolvedLaunch, memory: DeviceMemory) -> None:
+    def __init__(
+        self, kernel: Kernel, launch: ResolvedLaunch, memory: DeviceMemory, *, watch_all: bool
+    ) -> None:
         self._granule = kernel.global_granule
         self._across_blocks = not kernel.uses_fences
         self._num_threads = launch.block[0] * launch.block[1] * launch.block[2]
         self._tags: dict[int, _Tags] = {}
-        self._epochs: SharedRaces | None = None
-        self._geometry = Geometry(launch.grid, launch.block, 0, 1)
+        self._clocks: BlockEpochs | WarpClocks = BlockEpochs(1)
+        self._launch = launch
         written = {launch.arguments[i] for i in kernel.written_parameters if i < len(launch.arguments)}
         names = {a.name for a in written if isinstance(a, BufferArgument)}
         passed = set(memory.by_name)
         self._watched = {
-            b.base for b in memory.by_window.values() if b.name in names or (b.name not in passed)
+            b.base
+            for b in memory.by_window.values()
+            if watch_all or b.name in names or (b.name not in passed)
         }
 
-    def begin_chunk(self, epochs: SharedRaces) -> None:
-        """Barrier epochs are counted chunk by chunk."""
-        self._epochs = epochs
+    def turn_to(self, clocks: BlockEpochs | WarpClocks) -> None:
+        """The next accesses are of another chunk, in which barriers have clocks of their own."""
+        self._clocks = clocks
 
     def load(self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer) -> None:
-        if access.volatile or buffer.base not in self._watched or buffer.is_constant:
+        if access.is_strong or buffer.base not in self._watched or buffer.is_constant:
             return
         tags = self._tags_of(buffer)
         touch = self._touch(lanes, lanes.compress(address) - buffer.base, access)
@@ -104,8 +118,10 @@ class GlobalRaces:
         self, lanes: Lanes, index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer
     ) -> None:
         """Before the values are written: conflicts with what others read or wrote."""
-        if access.volatile:
+        if access.is_strong:
             return
+        if buffer.base not in self._watched:
+            raise WroteUnwatched
         tags = self._tags_of(buffer)
         touch = self._touch(lanes, index.reshape(-1) * access.element_bytes, access)
         if tags.reader is not None and tags.reader_when is not None:
@@ -126,7 +142,7 @@ class GlobalRaces:
         self, lanes: Lanes, index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer
     ) -> None:
         """Lanes of one instruction that stored different values to one place."""
-        if access.volatile:
+        if access.is_strong:
             return
         tags = self._tags_of(buffer)
         flat = index.reshape(-1)
@@ -160,29 +176,31 @@ class GlobalRaces:
     def _touch(self, lanes: Lanes, offset: Array, access: Access) -> _Touch:
         base = lanes.base
         block = lanes.compress(base.block)
-        thread = (block + base.geometry.first) * self._num_threads + lanes.compress(base.thread)
-        epoch = self._epochs.epoch_of(block) if self._epochs is not None else np.ones_like(block)
-        when = (epoch << LINE_BITS) | (access.line or 0)
+        inside = lanes.compress(base.thread)
+        thread = base.geometry.numbers[block] * self._num_threads + inside
+        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | (access.line or 0)
         place, lane = offset // self._granule, np.arange(offset.size)
         wide = max(1, access.num_bytes // self._granule)
         if wide > 1:
             place = (place[None, :] + np.arange(wide)[:, None]).reshape(-1)
-            thread, when, lane = np.tile(thread, wide), np.tile(when, wide), np.tile(lane, wide)
-        return _Touch(place, thread, when, lane)
+            thread, when, lane, block = (np.tile(part, wide) for part in (thread, when, lane, block))
+        return _Touch(place, thread, when, lane, block)
 
     def _block(self, tag: Array) -> Array:
         return (tag - 1) // self._num_threads
+
+    def _warp(self, tag: Array) -> Array:
+        return (tag - 1) % self._num_threads // WARP
 
     def _conflict(self, other: Array, other_when: Array, touch: _Touch) -> Value:
         mine = touch.thread + 1
         concerned = (other != 0) & (other != mine)
         if not concerned.any():
             return concerned
-        same_block = self._block(other) == self._block(mine)
-        same_warp = (other - 1) % self._num_threads // 32 == touch.thread % self._num_threads // 32
-        same_epoch = (other_when >> LINE_BITS) == (touch.when >> LINE_BITS)
-        inside = (other != SEVERAL) & same_block & ~same_warp & same_epoch
-        across = (other == SEVERAL) | ~same_block
+        same_block = (other != SEVERAL) & (self._block(other) == self._block(mine))
+        warps = (self._warp(mine), np.where(same_block, self._warp(other), 0))
+        inside = same_block & self._clocks.unordered(touch.block, warps, other_when >> LINE_BITS)
+        across = ~same_block
         return concerned & (inside | across if self._across_blocks else inside)
 
     def _fail_if(
@@ -219,7 +237,8 @@ class GlobalRaces:
         )
 
     def _name(self, thread: int) -> str:
-        return self._geometry.describe(thread // self._num_threads, thread % self._num_threads)
+        block, inside = divmod(thread, self._num_threads)
+        return describe_thread(block, inside, self._launch.grid, self._launch.block)
 
 
 def _differs(index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer) -> Array:

@@ -66,6 +66,7 @@ class GlobalSpace:
                 access.line,
             )
         self._count(lanes, safe, access, buffer, is_load=False)
+        buffer.uses.add("strong store" if access.is_strong else "store")
         if lanes.mask is None and address.ndim and address.shape == lanes.base.shape:
             index = (address - buffer.base) >> _SHIFT[access.element_bytes]
             columns = [np.broadcast_to(value, lanes.base.shape) for value in values]
@@ -130,6 +131,7 @@ class GlobalSpace:
         counters.global_useful_bytes += lanes.count * access.num_bytes
         if is_load:
             counters.global_load_sectors += sectors
+            buffer.uses.add("strong load" if access.is_strong else "load")
         else:
             counters.global_store_sectors += sectors
         self.touch(buffer, address)
@@ -139,7 +141,7 @@ class GlobalSpace:
         """Remember the sectors for the count of different ones."""
         buffer.touched[(address - buffer.base) >> 5] = True
 
-    def atomic_buffer(self, lanes: Lanes, address: Value, access: Access) -> DeviceBuffer:
+    def atomic_buffer(self, lanes: Lanes, address: Value, access: Access, *, is_read: bool) -> DeviceBuffer:
         """The buffer of an atomic, its traffic counted."""
         buffer = self.buffer_of(lanes, address, access)
         if buffer is None:
@@ -147,6 +149,7 @@ class GlobalSpace:
                 FaultKind.UNSUPPORTED, "one atomic instruction that addresses several buffers", access.line
             )
         self._count(lanes, address, access, buffer, is_load=False)
+        buffer.uses.add("returning atomic" if is_read else access.operation)
         if self._races is not None:
             self._races.atomic(lanes, address, access, buffer)
         return buffer

@@ -19,7 +19,7 @@ Registers = list[Value]
 class Group:
     """Lanes that run together; `pc` is the block they are about to run."""
 
-    __slots__ = ("barrier", "lanes", "line", "origin", "pc", "pending", "registers")
+    __slots__ = ("asleep_at", "barrier", "lanes", "line", "origin", "pc", "pending", "registers")
 
     def __init__(self, pc: int, lanes: Lanes, registers: Registers) -> None:
         self.pc = pc
@@ -29,6 +29,8 @@ class Group:
         """Instructions run since they were last added to the warps' own counts."""
         self.barrier: tuple[Value, Value | None, bool, tuple[str, Value] | None] | None = None
         self.line: int | None = None
+        self.asleep_at: int | None = None
+        """The count of changes at which it was found to do nothing but wait."""
         self.origin: tuple[Base, dict[int, tuple[Value, Value]]] | None = None
         """Of a listed group: the base it came from, and each register then, listed and whole."""
 

@@ -15,6 +15,7 @@ from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.local_space import LocalSpace
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
 from coding_framework.cuda.executors.emulator.machine.tensor import TensorUnit
+from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.machine.warp import WarpUnit
 from coding_framework.cuda.executors.emulator.ops.integer import select
 from coding_framework.cuda.executors.emulator.program.access import Access
@@ -33,16 +34,18 @@ class Machine:
         shared_space: SharedSpace,
         local_space: LocalSpace,
         counters: LaunchCounters,
+        changes: Changes,
     ) -> None:
         self._parameters = parameters
         self._parameter_cache: dict[tuple[int, str], Value] = {}
         self.global_space = global_space
         self.shared_space = shared_space
         self.local_space = local_space
-        self.copies = AsyncCopies(global_space, shared_space)
+        self.copies = AsyncCopies(global_space, shared_space, changes)
         self.warp = WarpUnit()
         self.tensor = TensorUnit(self)
         self.counters = counters
+        self._changes = changes
         self.ticks = 0
 
     def parameter(self, offset: int, dtype: str) -> Value:
@@ -107,6 +110,7 @@ class Machine:
     ) -> None:
         lanes = _under(lanes, guard)
         if lanes.count:
+            self._changes.count += 1
             self.global_space.store(lanes, address, values, access)
 
     def store_shared(
@@ -114,6 +118,7 @@ class Machine:
     ) -> None:
         lanes = _under(lanes, guard)
         if lanes.count:
+            self._changes.count += 1
             self.shared_space.store(lanes, address, values, access)
 
     def store_local(
@@ -121,6 +126,7 @@ class Machine:
     ) -> None:
         lanes = _under(lanes, guard)
         if lanes.count:
+            self._changes.count += 1
             self.local_space.store(lanes, address, values, access)
 
     def store_generic(
@@ -193,10 +199,14 @@ class Machine:
                 lanes.compress(lanes.base.block * view.shape[1] + (address >> shift)),
             )
         else:
-            buffer = self.global_space.atomic_buffer(lanes, safe, access)
+            buffer = self.global_space.atomic_buffer(lanes, safe, access, is_read=wants_old)
             memory, index = buffer.view(access.dtype), (lanes.compress(address) - buffer.base) >> shift
         columns = tuple(lanes.compress(value) for value in values)
-        return lanes.expand(apply_atomic(memory, index, access.operation, columns, kind, wants_old))
+        before = memory[index]
+        old = apply_atomic(memory, index, access.operation, columns, kind, wants_old)
+        if before.tobytes() != memory[index].tobytes():
+            self._changes.count += 1
+        return lanes.expand(old)
 
     def special(self, lanes: Lanes, name: str) -> Value:
         """Special registers other than the indices."""
@@ -206,6 +216,7 @@ class Machine:
             return _lane_mask(name[9:], lane)
         if name.startswith(("clock", "globaltimer")):
             self.ticks += 1
+            self._changes.count += 1
             return (
                 np.int64(self.ticks)
                 if name in ("clock64", "globaltimer")
@@ -215,7 +226,7 @@ class Machine:
             "laneid": lane,
             "warpid": (base.thread // WARP).astype(np.int32),
             "nwarpid": np.int32(geometry.warps_per_block),
-            "smid": ((base.block + geometry.first) % 132).astype(np.int32),
+            "smid": (geometry.numbers[base.block] % 132).astype(np.int32),
             "nsmid": np.int32(132),
             "gridid": np.int32(1),
         }.get(name, np.int32(self.shared_space.num_bytes))

@@ -1,18 +1,21 @@
 """Runs the groups of one chunk to their end.
 
 The group at the lowest-numbered block runs; groups that come to the same block merge. While there is
-one group, blocks follow each other without any search. A group that spins while others wait to run
-is set back now and then, so that a lock held by another lane can be released.
+one group, blocks follow each other without any search. A group that does nothing but wait sleeps until
+memory changes; one that spins in another way while others wait to run is set back now and then, so that
+a lock held by another lane can be released.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 import numpy as np
 
 from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY, STORAGE, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.barriers import BarrierUnit
+from coding_framework.cuda.executors.emulator.machine.barriers import BarrierUnit, by_number
 from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
 from coding_framework.cuda.executors.emulator.machine.group import Group, merge
 from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
@@ -23,6 +26,7 @@ from coding_framework.cuda.executors.emulator.machine.splitting import (
     partition_rows,
 )
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
+from coding_framework.cuda.executors.emulator.machine.waiting import Changes, SpinWatch
 from coding_framework.cuda.executors.emulator.program.code import Block, Ending, Kernel
 
 SPIN_STEPS = 4096
@@ -42,7 +46,9 @@ class Budget:
 class Scheduler:
     """All groups of a chunk, by where they are and what they wait for."""
 
-    def __init__(self, kernel: Kernel, machine: Machine, geometry: Geometry, budget: Budget) -> None:
+    def __init__(
+        self, kernel: Kernel, machine: Machine, geometry: Geometry, budget: Budget, changes: Changes
+    ) -> None:
         self._blocks = kernel.blocks
         self._machine = machine
         self._budget = budget
@@ -53,22 +59,49 @@ class Scheduler:
         self._barriers = BarrierUnit(geometry, machine.shared_space.races)
         self._base = Base.whole(geometry)
         self._deferred: list[Group] = []
+        self._is_begun = False
+        """Whether a family has begun and not ended."""
+        self._changes = changes
+        self._spin_watch = SpinWatch(changes) if kernel.may_hand_over else None
         registers: list[Value] = [NUMPY[STORAGE[t]].type(0) for t in kernel.register_types]
         self._deferred.append(Group(0, Lanes(self._base), registers))
 
-    def run(self) -> None:
-        while self._deferred:
-            group = self._deferred.pop()
-            self._base = group.lanes.base
-            self._runnable[group.pc] = group
-            self._run_family()
+    def run(self) -> bool:
+        """Go on until all have ended, or all that could run wait for a change; whether they have ended."""
+        while self._is_begun or self._deferred:
+            if not self._is_begun:
+                group = self._deferred.pop()
+                self._base = group.lanes.base
+                self._runnable[group.pc] = group
+            self._is_begun = not self._run_family()
+            if self._is_begun:
+                return False
+        return True
 
-    def _run_family(self) -> None:
+    def num_living_blocks(self) -> int:
+        """Blocks of the family that has begun of which a thread has not ended."""
+        groups = (*self._runnable.values(), *self._parked.values(), *self._barriers.waiting_groups())
+        numbers = [group.lanes.compress(group.lanes.base.block) for group in groups]
+        return int(np.unique(np.concatenate(numbers)).size) if numbers else 0
+
+    def wait_no_more(self) -> None:
+        """Let groups that wait spin on: nobody is left who could change anything."""
+        self._spin_watch = None
+
+    def _run_family(self) -> bool:
         while True:
             if not self._runnable and not self._wake():
-                return
-            group = self._runnable.pop(min(self._runnable))
-            self._run_group(group)
+                return True
+            awake = self._awake()
+            if not awake:
+                return False
+            self._run_group(self._runnable.pop(min(awake)))
+
+    def _awake(self) -> Collection[int]:
+        """Where groups are that could run and do not wait for a change."""
+        if self._spin_watch is None:
+            return self._runnable
+        return [pc for pc, group in self._runnable.items() if group.asleep_at != self._changes.count]
 
     def _run_group(self, group: Group | None) -> None:
         steps = 0
@@ -78,6 +111,10 @@ class Scheduler:
                 group = self._gather_warps(group, block)
                 if group is None:
                     return
+            if self._spin_watch is not None and self._spin_watch.finds_waiting(group, block.live_in):
+                group.asleep_at = self._changes.count
+                self._add(group)
+                return
             group = self._step(group, block)
             if group is None:
                 return
@@ -85,15 +122,16 @@ class Scheduler:
                 steps += 1
                 if group.pc in self._runnable:
                     group = self._merged(group, self._runnable.pop(group.pc))
-                lowest = min(self._runnable, default=group.pc)
+                lowest = min(self._awake(), default=group.pc)
                 if lowest < group.pc or steps > SPIN_STEPS:
                     self._set_back(group, steps)
                     return
 
     def _set_back(self, group: Group, steps: int) -> None:
         """Let another group run; after long spinning, the one that is furthest behind."""
-        if steps > SPIN_STEPS and self._runnable:
-            other = self._runnable.pop(max(self._runnable))
+        awake = self._awake()
+        if steps > SPIN_STEPS and awake:
+            other = self._runnable.pop(max(awake))
             self._add(group)
             self._run_group(other)
         else:
@@ -178,7 +216,8 @@ class Scheduler:
             return self._partition(parts[0])
         for part in parts:
             self._add(part)
-        return self._runnable.pop(min(self._runnable)) if self._runnable else None
+        awake = self._awake()
+        return self._runnable.pop(min(awake)) if awake else None
 
     def _leave(self, group: Group) -> None:
         block = self._blocks[group.pc]
@@ -200,13 +239,17 @@ class Scheduler:
         group.line = block.last.instruction.line if block.last else block.line
         number, count, arrives_only, reduction = arguments
         group.barrier = (number, count, bool(arrives_only), reduction)
-        if not (self._runnable or self._parked or self._barriers.waiting) and not arrives_only:
+        is_alone = not (self._runnable or self._parked or self._barriers.waiting)
+        if is_alone and not arrives_only and count is None and number.ndim == 0:
             self._barriers.pass_alone(group, block.barrier_result)
             return group
+        parts = by_number(group)
         if arrives_only:
-            self._barriers.arrive(group)
+            for part in parts:
+                self._barriers.arrive(part)
             return group
-        self._barriers.wait(group, block.barrier_result)
+        for part in parts:
+            self._barriers.wait(part, block.barrier_result)
         return None
 
     def _gather_warps(self, group: Group, block: Block) -> Group | None:

@@ -1,15 +1,16 @@
-"""Data races in shared memory, between warps of one block within one barrier epoch.
+"""Data races in shared memory, between warps of one block that no barrier puts in order.
 
 Lanes that run in step would hide a missing barrier, so conflicts are found by bookkeeping: each
-granule remembers its last writer, its last reader (and whether several warps read it) and its last
-atomic, with the barrier epoch. While every block makes the same accesses in the same epoch, one row
-of tags stands for all blocks.
+granule remembers its last writer, its last reader (and whether several warps read it; in kernels with
+barriers for some of the threads, the last read of every warp) and its last atomic, with the clock of
+its warp. While every block makes the same accesses between the same barriers, one row of tags stands
+for all blocks.
 
 Guaranteed: write→read, read→write and write→write (of different values) between warps of a block
-without a barrier between them, and any access to a place that a copy by `cp.async` is on its way to,
-whoever began it. Not found: conflicts within one warp in different instructions (they run in order),
-two copies of one warp to one place that are both waited for before anyone looks, and accesses that are
-ordered by their own marks (`acquire`, `release`, `relaxed`).
+without a barrier that both pass between them, and any access to a place that a copy by `cp.async` is on
+its way to, whoever began it. Not found: conflicts within one warp in different instructions (they run in
+order), two copies of one warp to one place that are both waited for before anyone looks, and accesses
+that are ordered by their own marks (`acquire`, `release`, `relaxed`).
 """
 
 from __future__ import annotations
@@ -21,19 +22,26 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
+from coding_framework.cuda.executors.emulator.machine.barrier_clocks import BlockEpochs, WarpClocks
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.program.access import Access
 
-EPOCH_BIT, LINE_BIT, MANY_BIT = 40, 16, 1 << 12
+EPOCH_BIT, LINE_BIT, MANY_BIT, WARP_BIT = 40, 16, 1 << 12, 5
 THREAD_MASK, WARP_MASK, LINE_MASK = 0x3FF, 0x3E0, 0xFFFFFF
 
 
 class SharedRaces:
-    """Tags of all granules: epoch, line, several-warps flag and thread in one int64."""
+    """Tags of all granules: epoch, line, several-warps flag and thread in one int64.
 
-    def __init__(self, num_blocks: int, num_bytes: int, granule: int) -> None:
+    An epoch is the clock of the thread's warp.
+    """
+
+    def __init__(
+        self, num_blocks: int, num_bytes: int, granule: int, clocks: BlockEpochs | WarpClocks
+    ) -> None:
         self._num_blocks = num_blocks
         self._granule = granule
+        self.clocks = clocks
         size = -(-max(num_bytes, 1) // granule) + 16
         self._written = np.zeros((1, size), dtype=np.int64)
         self._read = np.zeros((1, size), dtype=np.int64)
@@ -42,22 +50,17 @@ class SharedRaces:
         """Who began the latest copy to a granule; None until there is one."""
         self._on_their_way: Array = np.zeros((1, 0), dtype=np.int64)
         """Copies to a granule that are not there yet."""
-        self._epoch: Array = np.ones((1, 1), dtype=np.int64)
-
-    def advance(self, rows: Array | None) -> None:
-        """A barrier was passed by all blocks, or by some."""
-        if rows is None:
-            self._epoch = self._epoch + 1
-        else:
+        self._reads: Array = np.zeros((0, 0), dtype=np.int32)
+        """By granule, the clock of every warp's last read; only where clocks are by warp."""
+        if isinstance(clocks, WarpClocks):
             self._split()
-            self._epoch = self._epoch.copy()
-            self._epoch[rows] += 1
+            self._reads = np.zeros((self._written.size, clocks.num_warps), dtype=np.int32)
 
-    def epoch_of(self, block: Array) -> Array:
-        """The barrier epoch of chunk-local block numbers."""
-        epochs = self._epoch[:, 0]
-        found: Array = epochs[block] if epochs.size > 1 else np.broadcast_to(epochs, block.shape)
-        return found
+    def pass_all(self, rows: Array | None) -> None:
+        """A barrier was passed by all threads of all blocks, or of some."""
+        if rows is not None:
+            self._split()
+        self.clocks.pass_all(rows)
 
     def _split(self) -> None:
         """From one row for all blocks to a row for each."""
@@ -66,7 +69,6 @@ class SharedRaces:
             self._written = np.repeat(self._written, rows, axis=0)
             self._read = np.repeat(self._read, rows, axis=0)
             self._atomic = np.repeat(self._atomic, rows, axis=0)
-            self._epoch = np.repeat(self._epoch, rows, axis=0)
             if self._copier is not None:
                 self._copier = np.repeat(self._copier, rows, axis=0)
                 self._on_their_way = np.repeat(self._on_their_way, rows, axis=0)
@@ -88,7 +90,7 @@ class SharedRaces:
         size = self._written.shape[1]
         place = np.broadcast_to(row * size + address // self._granule, mask.shape)[mask]
         thread = np.broadcast_to(threads, mask.shape)[mask]
-        epoch = self._epoch.reshape(-1)[place // size]
+        epoch = self.clocks.now(place // size, thread >> WARP_BIT)
         lane = np.flatnonzero(mask)
         return place, thread, epoch, lane
 
@@ -107,7 +109,9 @@ class SharedRaces:
         self._fail_if_on_its_way(place, tag, "reads", lanes)
         for other, verb in ((self._written, "writes"), (self._atomic, "atomically updates")):
             before = other.reshape(-1)[place]
-            self._fail_if(_foreign(before, tag), before, tag, verb, "reads", lanes)
+            self._fail_if(self._foreign(before, tag, place), before, tag, verb, "reads", lanes)
+        if isinstance(self.clocks, WarpClocks):
+            self._reads[place, thread >> WARP_BIT] = epoch
         tags = self._read.reshape(-1)
         before = tags[place]
         same_epoch = (before >> EPOCH_BIT) == epoch
@@ -141,13 +145,12 @@ class SharedRaces:
         """The places and tags of a write that races with nothing before it."""
         place, thread, epoch, lane = self._spread(self._places(lanes, address, access), access)
         tag = _tag(epoch, access.line, thread)
-        before = self._read.reshape(-1)[place]
-        conflict = _foreign(before, tag) | (((before >> EPOCH_BIT) == epoch) & ((before & MANY_BIT) != 0))
+        conflict, before = self._read_by_others(place, tag)
         self._fail_if(conflict, before, tag, "reads", "writes", lanes)
         before = self._atomic.reshape(-1)[place]
-        self._fail_if(_foreign(before, tag), before, tag, "atomically updates", "writes", lanes)
+        self._fail_if(self._foreign(before, tag, place), before, tag, "atomically updates", "writes", lanes)
         before = self._written.reshape(-1)[place]
-        conflict = _foreign(before, tag)
+        conflict = self._foreign(before, tag, place)
         if conflict.any():
             conflict &= self._different(lanes, space.differs(lanes, address, values, access), lane)
             self._fail_if(conflict, before, tag, "writes", "writes a different value to", lanes)
@@ -175,6 +178,26 @@ class SharedRaces:
         self._copier.reshape(-1)[place] = tag
         np.add.at(self._on_their_way.reshape(-1), place, 1)
 
+    def _foreign(self, before: Array, tag: Array, place: Array) -> Value:
+        """Of another warp, with no barrier since."""
+        if isinstance(self.clocks, BlockEpochs):
+            same_epoch = (before >> EPOCH_BIT) == (tag >> EPOCH_BIT)
+            return same_epoch & (((before ^ tag) & WARP_MASK) != 0)
+        block = place // self._written.shape[1]
+        return self.clocks.unordered(block, (_warp(tag), _warp(before)), before >> EPOCH_BIT)
+
+    def _read_by_others(self, place: Array, tag: Array) -> tuple[Value, Array]:
+        """Where warps read that the writer's warp has not met since, and the tag of one of them."""
+        before = self._read.reshape(-1)[place]
+        if isinstance(self.clocks, BlockEpochs):
+            several = ((before ^ tag) >> EPOCH_BIT == 0) & ((before & MANY_BIT) != 0)
+            return self._foreign(before, tag, place) | several, before
+        late = self._reads[place] > self.clocks.of_others(place // self._written.shape[1], _warp(tag))
+        late[np.arange(place.size), _warp(tag)] = False
+        reader = np.where(self._foreign(before, tag, place), _warp(before), late.argmax(axis=1))
+        same = reader == _warp(before)
+        return late.any(axis=1), np.where(same, before, (before & ~THREAD_MASK) | (reader << WARP_BIT))
+
     def _different(self, lanes: Lanes, differs: Array, lane: Array) -> Array:
         """Lane by lane; one row of tags stands for a difference in any block."""
         if self._written.shape[0] == 1 and not lanes.base.is_list:
@@ -187,7 +210,7 @@ class SharedRaces:
         self._fail_if_on_its_way(place, tag, "atomically updates", lanes)
         for other, verb in ((self._written, "writes"), (self._read, "reads")):
             before = other.reshape(-1)[place]
-            self._fail_if(_foreign(before, tag), before, tag, verb, "atomically updates", lanes)
+            self._fail_if(self._foreign(before, tag, place), before, tag, verb, "atomically updates", lanes)
         self._atomic.reshape(-1)[place] = tag
 
     def _fail_if(
@@ -245,6 +268,5 @@ def _parties(tags: tuple[int, int], lanes: Lanes) -> tuple[list[int | None], lis
     return lines, ["({},{},{})".format(*thread) for thread in threads]
 
 
-def _foreign(before: Array, tag: Array) -> Value:
-    """Same epoch, other warp."""
-    return ((before >> EPOCH_BIT) == (tag >> EPOCH_BIT)) & (((before ^ tag) & WARP_MASK) != 0)
+def _warp(tag: Array) -> Array:
+    return (tag & WARP_MASK) >> WARP_BIT

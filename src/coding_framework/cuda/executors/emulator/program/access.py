@@ -19,8 +19,10 @@ class Access:
     """Elements of the vector: 1, 2 or 4."""
     line: int | None
     text: str
-    volatile: bool = False
-    """Volatile, relaxed and stronger accesses are not plain: they do not take part in races."""
+    is_strong: bool = False
+    """Volatile, relaxed and stronger: not plain, so it takes no part in races in device memory."""
+    is_ordered: bool = False
+    """Relaxed and stronger: takes no part in races in shared memory either, where `volatile` does."""
     read_only: bool = False
     """`ld.global.nc`."""
     operation: str = ""

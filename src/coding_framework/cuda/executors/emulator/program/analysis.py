@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from coding_framework.cuda.executors.emulator.program.code import Block, FlatInstruction, Name
-from coding_framework.cuda.executors.emulator.program.emit_memory import space_of
+from coding_framework.cuda.executors.emulator.program.emit_memory import STRONG, space_of
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.program.flatten import Flattener
 from coding_framework.cuda.executors.emulator.ptx import Address, Register, Symbol, Variable, Vector
@@ -98,10 +98,35 @@ def uses_fences(instructions: Sequence[FlatInstruction]) -> bool:
     return False
 
 
+def may_hand_over(instructions: Sequence[FlatInstruction]) -> bool:
+    """Whether a block could read what another wrote by accesses that are not both plain."""
+    for flat in instructions:
+        ins = flat.instruction
+        if uses_fences([flat]):
+            return True
+        strong = ins.name in ("atom", "red") or any(part in STRONG for part in ins.parts[1:])
+        if ins.name in _MEMORY and strong and space_of(ins) in ("global", "generic"):
+            return True
+    return False
+
+
+def counts_barriers(instructions: Sequence[FlatInstruction]) -> bool:
+    """Whether a barrier says how many threads it is for: `bar.sync 1, 64`, `bar.arrive 1, 64`."""
+    for flat in instructions:
+        ins = flat.instruction
+        num_plain = 3 if "red" in ins.parts else 1
+        if ins.name in ("bar", "barrier") and "warp" not in ins.parts and len(ins.operands) > num_plain:
+            return True
+    return False
+
+
 def written_parameters(
     instructions: Sequence[FlatInstruction], parameters: tuple[Variable, ...], code: Flattener
 ) -> frozenset[int]:
-    """Kernel parameters that may flow into the address of a store, by arithmetic of any kind."""
+    """Kernel parameters that may flow into the address of a store, by arithmetic of any kind.
+
+    A guess: pointers that went through memory are lost sight of.
+    """
     position = {(0, p.name): i for i, p in enumerate(parameters)}
     taint: dict[Name, set[int]] = {}
     changed = True

@@ -93,6 +93,10 @@ class Kernel:
     """The same for device memory."""
     uses_fences: bool
     """Whether threads of different blocks may talk through memory on purpose."""
+    may_hand_over: bool
+    """Whether blocks could hand data on without a race of plain accesses: by fences, atomics, `volatile`."""
+    counts_barriers: bool
+    """Whether some barriers are for a number of threads, not for the whole block."""
     written_parameters: frozenset[int]
     """Parameters that may flow into the address of a store."""
     max_threads: int | None

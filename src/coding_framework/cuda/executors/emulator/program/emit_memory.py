@@ -17,9 +17,9 @@ from coding_framework.cuda.executors.emulator.ptx import (
 from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Operand
 
 _SPACES = ("global", "shared", "local", "const", "param")
-_MEANT = ("relaxed", "acquire", "release", "acq_rel", "mmio")
+_ORDERED = ("relaxed", "acquire", "release", "acq_rel", "mmio")
 """Between warps of a block, who only says `volatile` has forgotten a barrier."""
-_STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+STRONG = ("volatile", *_ORDERED)
 ATOMIC_OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
 
@@ -33,14 +33,14 @@ def space_of(ins: Instruction) -> str:
 
 def access_of(ins: Instruction, kind: str, operation: str = "") -> Access:
     count = next((int(p[1]) for p in ins.parts if p in ("v2", "v4", "v8")), 1)
-    space = space_of(ins)
     return Access(
-        space=space,
+        space=space_of(ins),
         dtype=ACCESS[kind],
         count=count,
         line=ins.line,
         text=ins.text,
-        volatile=any(p in (_MEANT if space == "shared" else _STRONG) for p in ins.parts[1:]),
+        is_strong=any(p in STRONG for p in ins.parts[1:]),
+        is_ordered=any(p in _ORDERED for p in ins.parts[1:]),
         read_only="nc" in ins.parts,
         operation=operation,
     )

@@ -11,7 +11,9 @@ import numpy as np
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY
 from coding_framework.cuda.executors.emulator.ops import convert, floating, half, integer
 from coding_framework.cuda.executors.emulator.program.analysis import (
+    counts_barriers,
     find_liveness,
+    may_hand_over,
     read_names,
     smallest_access,
     uses_fences,
@@ -97,6 +99,8 @@ def _translate(module: Module, function: Function) -> Kernel:
         shared_granule=smallest_access(instructions, "shared"),
         global_granule=smallest_access(instructions, "global"),
         uses_fences=uses_fences(instructions),
+        may_hand_over=may_hand_over(instructions),
+        counts_barriers=counts_barriers(instructions),
         written_parameters=written_parameters(instructions, function.parameters, code),
         max_threads=function.max_threads,
     )

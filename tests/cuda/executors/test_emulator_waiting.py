@@ -1,0 +1,117 @@
+"""Threads that wait for others come to an end if the others do; waiting by time is no waiting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from emulator_support import launch, run
+
+from coding_framework.cuda.executors.base import BlockOrder, ExecutionOutcome, FaultKind
+
+I32 = np.int32
+ORDERS = [None, *(BlockOrder(secret, way) for secret in (1, 2) for way in (False, True))]
+
+
+def _run(source: str, order: BlockOrder | None, num_blocks: int = 48, threads: int = 64) -> ExecutionOutcome:
+    buffers = {"state": np.zeros(2 * num_blocks + 1, I32), "o": np.zeros(num_blocks, I32)}
+    the_launch = launch("k", num_blocks, threads, "state", "o")
+    return run(source, the_launch, buffers=buffers, order=order, instruction_limit=200_000_000)
+
+
+MERGED = """extern "C" __global__ void k(int* state, int* o) {
+  volatile int* part = state + 1;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = blockIdx.x;
+    __threadfence();
+    atomicAdd(state, 1);
+    if (blockIdx.x == MERGER) {
+      WAIT
+      int s = 0;
+      for (int i = 0; i < gridDim.x; i++) s += part[i];
+      o[0] = s;
+    }
+  }
+}"""
+FOR_ALL = "while (*(volatile int*)state < gridDim.x) { }"
+CHAIN = """extern "C" __global__ void k(int* state, int* o) {
+  volatile int* sum = state, *flag = state + gridDim.x;
+  int b = blockIdx.x;
+  if (threadIdx.x == 0) {
+    int before = 0;
+    if (b > 0) { while (flag[b - 1] == 0) { } __threadfence(); before = sum[b - 1]; }
+    sum[b] = before + b;
+    __threadfence();
+    flag[b] = 1;
+    o[b] = before;
+  }
+  __syncthreads();
+}"""
+LOCK = """extern "C" __global__ void k(int* state, int* o) {
+  volatile int* total = o;
+  if (threadIdx.x == 0) {
+    while (atomicCAS(state, 0, 1) != 0) { }
+    __threadfence();
+    *total = *total + 1;
+    __threadfence();
+    atomicExch(state, 0);
+  }
+}"""
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize("merger", [0, 47])
+def test_a_block_may_wait_for_all_others(merger: int, order: BlockOrder | None) -> None:
+    outcome = _run(MERGED.replace("MERGER", str(merger)).replace("WAIT", FOR_ALL), order)
+    assert outcome.fault is None, outcome.fault
+    assert outcome.buffers["o"][0] == np.arange(48).sum()
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_every_block_may_wait_for_the_one_before(order: BlockOrder | None) -> None:
+    outcome = _run(CHAIN, order)
+    assert outcome.fault is None, outcome.fault
+    np.testing.assert_array_equal(outcome.buffers["o"], np.cumsum(np.arange(48)) - np.arange(48))
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_blocks_may_take_a_lock_in_turn(order: BlockOrder | None) -> None:
+    outcome = _run(LOCK, order)
+    assert outcome.fault is None, outcome.fault
+    assert outcome.buffers["o"][0] == 48
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [
+        'for (int i = 0; i < 3000; i++) asm volatile("");',
+        "long long t = clock64(); while (clock64() - t < 3000) { }",
+        "for (int i = 0; i < 3000 && *(volatile int*)state < gridDim.x; i++) { }",
+        "__nanosleep(1000000);",
+    ],
+    ids=["counts", "looks at the clock", "gives up", "sleeps"],
+)
+def test_waiting_by_time_is_too_early_there_or_back(delay: str) -> None:
+    source = MERGED.replace("MERGER", "0").replace("WAIT", delay)
+    found = [_run(source, BlockOrder(1, way)) for way in (False, True)]
+    assert all(outcome.fault is None for outcome in found)
+    assert any(outcome.buffers["o"][0] != np.arange(48).sum() for outcome in found)
+
+
+@pytest.mark.parametrize("order", [None, BlockOrder(1, False)], ids=str)
+def test_waiting_for_what_nobody_does_is_endless(order: BlockOrder | None) -> None:
+    source = MERGED.replace("MERGER", "0").replace("WAIT", "while (*(volatile int*)state < 1000) { }")
+    outcome = _run(source, order)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.TIMEOUT
+
+
+def test_blocks_that_wait_keep_their_place_on_the_device() -> None:
+    """132 multiprocessors hold 2 blocks of 1024 threads each: the others never begin."""
+    source = """extern "C" __global__ void k(int* state, int* o) {
+  if (threadIdx.x == 0) { atomicAdd(state, 1); while (*(volatile int*)state < gridDim.x) { } }
+}"""
+    fits = _run(source, None, num_blocks=264, threads=1024)
+    assert fits.fault is None, fits.fault
+    outcome = _run(source, None, num_blocks=600, threads=1024)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.TIMEOUT
