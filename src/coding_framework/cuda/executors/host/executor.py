@@ -41,7 +41,7 @@ from coding_framework.records import MAX_SOURCE_BYTES, Candidate, ModuleTask, Ve
 
 _log = structlog.get_logger(__name__)
 MAX_MEMORY_SHARE = 0.3
-"""Of the device, which a candidate may hold beside its inputs and outputs; torch gives it a quarter."""
+"""Of the device, which nobody holds by mistake: torch gives a candidate an eighth, or what its task needs."""
 MAX_HEARINGS = 3
 """How often a candidate whose clocks disagree is heard, each time in a fresh process: what a busy machine
 adds changes from one to the next, what is hidden from the clock does not."""

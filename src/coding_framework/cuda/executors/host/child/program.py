@@ -47,7 +47,9 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
 Reply = dict[str, Any]
 _FOLDERS = {"HOME", "TORCH_EXTENSIONS_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
 """Variables that name folders below the working folder, which only this process knows."""
-_MEMORY_SHARE = 1 / 4
+_SHARE = 1 / 8
+_TIMES_A_SET = 16
+"""A candidate may take so much of the device, or so many times what a call is given and gives back."""
 
 
 def main() -> None:
@@ -149,7 +151,7 @@ class Child:
         self._device = request.device
         clock = make_clock(request.device)
         if request.single_thread:
-            limit_memory(request.device)
+            limit_memory(request.device, max(memory.layout.set_bytes for memory in self._arenas.values()))
             forbid_threads(programs=request.contract == "module")
         self._loaded = load_candidate(request)
         self._clock: Clock = clock
@@ -189,12 +191,13 @@ class Child:
         return False
 
 
-def limit_memory(device: str) -> None:
-    """Of the device, through torch: who wants more fails by itself, and not the judge."""
+def limit_memory(device: str, set_bytes: int) -> None:
+    """Of the device, through torch: who wants more fails by itself, and not the judge or its neighbours."""
     if device != "cpu":
         import torch
 
-        torch.cuda.set_per_process_memory_fraction(_MEMORY_SHARE)
+        total = torch.cuda.mem_get_info()[1]
+        torch.cuda.set_per_process_memory_fraction(min(max(_SHARE, _TIMES_A_SET * set_bytes / total), 1.0))
 
 
 def describe(error: Exception) -> str:
