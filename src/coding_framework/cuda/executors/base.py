@@ -83,6 +83,20 @@ class ExecutionRequest:
 
 
 @dataclass
+class BlockWork:
+    """For each count, what the block has that has most of it."""
+
+    by_class: dict[str, int] = field(default_factory=dict)
+    """Warp instructions by class."""
+    instructions_without_moves: int = 0
+    requests: int = 0
+    """Warp-level global accesses."""
+    sectors: int = 0
+    """32-byte sectors these touched."""
+    shared_passes: int = 0
+
+
+@dataclass
 class LaunchCounters:
     """Exact counts of one launch."""
 
@@ -114,7 +128,14 @@ class LaunchCounters:
     atomics: int = 0
     """Warp-level atomic operations."""
     max_warp_instructions: int = 0
-    """Instructions of the longest-running warp: the critical path."""
+    """Instructions of the longest-running warp."""
+    path_clocks: float = 0.0
+    """The critical path: clocks of the instructions of the slowest warp, by the H200's latencies. Who waits
+    at a barrier goes on from the slowest of those that meet there."""
+    path_sectors: int = 0
+    """Sectors of global accesses, along such a path."""
+    largest_block: BlockWork = field(default_factory=BlockWork)
+    """What the busiest block has to do, whatever the others do."""
 
 
 @dataclass(frozen=True)

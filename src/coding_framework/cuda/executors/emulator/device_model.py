@@ -9,6 +9,8 @@ the 31 kernels of the catalogue on an H200 (cold L2, CUDA events): the model is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from coding_framework.records.base import Record
@@ -60,6 +62,10 @@ class DeviceModel(Record):
     """Further clocks for each sector that comes from DRAM."""
     request_clocks: float = Field(ge=0)
     """Clocks of an SM for each access that brings new sectors: wide loads need fewer of them."""
+
+    def latency_of(self, by_class: Mapping[str, int]) -> float:
+        """Clocks in which a warp issues these instructions one after the other."""
+        return sum(number * self.latency_clocks.get(kind, 4.0) for kind, number in by_class.items())
 
     def floor_us(self, *, bytes_moved: int, operations: int, dtype: DType = "float32") -> float:
         """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes.

@@ -23,6 +23,7 @@ from coding_framework.cuda.executors.emulator.machine.machine import Machine
 from coding_framework.cuda.executors.emulator.machine.scheduler import Budget, Scheduler
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.program.code import Kernel, UnsupportedPtx
 from coding_framework.cuda.executors.emulator.program.translate import Program, load_module
 from coding_framework.cuda.executors.emulator.ptx import PtxSyntaxError
@@ -126,13 +127,13 @@ def _run_chunk(
     )
     if races is not None and tracker is not None:
         races.begin_chunk(tracker)
+    tally = Tally(kernel, geometry)
     machine = Machine(
         parameters,
-        GlobalSpace(memory, counters, races),
-        SharedSpace(geometry.num_blocks, shared_bytes, counters, tracker, request.poison),
+        GlobalSpace(memory, counters, races, tally),
+        SharedSpace(geometry.num_blocks, shared_bytes, counters, tracker, request.poison, tally),
         LocalSpace(geometry.num_blocks * geometry.num_threads, kernel.local_bytes, request.poison),
         counters,
     )
-    scheduler = Scheduler(kernel, machine, geometry, budget)
-    scheduler.run()
-    scheduler.tally.add_to(counters)
+    Scheduler(kernel, machine, geometry, budget, tally).run()
+    tally.add_to(counters)

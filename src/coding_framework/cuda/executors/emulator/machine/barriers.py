@@ -10,18 +10,20 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
+from coding_framework.cuda.executors.emulator.machine.geometry import WARP, Geometry
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
 
 
 class BarrierUnit:
     """The groups that wait at barriers, with the register that a reduction fills."""
 
-    def __init__(self, geometry: Geometry, races: SharedRaces | None) -> None:
+    def __init__(self, geometry: Geometry, races: SharedRaces | None, tally: Tally) -> None:
         self._geometry = geometry
         self._races = races
+        self._tally = tally
         self.waiting: list[tuple[Group, int | None]] = []
         self._arrived: dict[int, Array] = {}
 
@@ -36,10 +38,12 @@ class BarrierUnit:
             totals = self._reduced([group])
             group.registers[result] = _per_lane(totals, group)
         group.barrier = None
+        base = group.lanes.base
+        alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
+        rows = None if alone else np.unique(base.block)
+        self._tally.meet(rows)
         if self._races is not None:
-            base = group.lanes.base
-            alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
-            self._races.advance(None if alone else np.unique(base.block))
+            self._races.advance(rows)
 
     def arrive(self, group: Group) -> None:
         """bar.arrive: counted, but it does not wait."""
@@ -92,6 +96,7 @@ class BarrierUnit:
 
     def _pass(self, mine: list[tuple[Group, int | None]], rows: Array) -> list[Group]:
         totals = self._reduced([g for g, _ in mine]) if any(r is not None for _, r in mine) else None
+        self._tally.meet(None if rows.all() else np.flatnonzero(rows), self._members([g for g, _ in mine]))
         released = []
         for group, result in mine:
             self.waiting = [(g, r) for g, r in self.waiting if g is not group]
@@ -99,14 +104,12 @@ class BarrierUnit:
             stay = ~here & group.lanes.full_mask
             if stay.any():
                 rest = group.part(group.pc, Lanes(group.lanes.base, stay))
-                rest.barrier, rest.line, rest.pending = group.barrier, group.line, group.pending
+                rest.barrier, rest.line = group.barrier, group.line
                 self.waiting.append((rest, result))
                 passing = here & group.lanes.full_mask
                 if not passing.any():
                     continue
-                pending = group.pending
                 group = group.part(group.pc, Lanes(group.lanes.base, passing))
-                group.pending = pending
             if result is not None and totals is not None:
                 group.registers[result] = _per_lane(totals, group)
             group.barrier = None
@@ -114,6 +117,17 @@ class BarrierUnit:
         if self._races is not None:
             self._races.advance(None if rows.all() else np.flatnonzero(rows))
         return released
+
+    def _members(self, groups: list[Group]) -> Array | None:
+        """(blocks, warps): who takes part in a barrier for some threads; None for one that is for all."""
+        if all(group.barrier is None or group.barrier[1] is None for group in groups):
+            return None
+        width = self._geometry.warps_per_block
+        members = np.zeros(self._geometry.num_blocks * width, dtype=np.bool_)
+        for group in groups:
+            base = group.lanes.base
+            members[group.lanes.compress(base.block * width + base.thread // WARP)] = True
+        return members.reshape(-1, width)
 
     def _reduced(self, groups: list[Group]) -> Array:
         """bar.red: the predicate of all arriving threads of each block, combined."""
