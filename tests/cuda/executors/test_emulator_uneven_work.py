@@ -112,6 +112,24 @@ def test_work_that_goes_round_from_warp_to_warp_adds_up(barrier: str) -> None:
     assert _estimate(in_turns).latency_us >= _estimate(alone).latency_us
 
 
+def test_who_waits_for_warps_that_only_arrive_starts_after_them() -> None:
+    source = """
+#define BARRIER(kind, number) asm volatile("bar." kind " " #number ", 64;" ::: "memory")
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  int warp = threadIdx.x / 32, part = n / 3;
+  float total = 0;
+  if (warp == 1) BARRIER("sync", 1);
+  if (warp == 2) BARRIER("sync", 2);
+  for (int i = warp * part; i < (warp + 1) * part; i++) total += x[i];
+  if (warp == 0) BARRIER("arrive", 1);
+  if (warp == 1) BARRIER("arrive", 2);
+  y[threadIdx.x] = total;
+}"""
+    buffers = {"x": np.ones(300, F32), "y": np.zeros(96, F32)}
+    counters = counters_of(source, launch("k", 1, 96, "x", "y", 300), buffers)
+    assert counters.path_sectors == 300 + 4
+
+
 def test_warps_that_meet_at_a_barrier_of_their_own_do_not_wait_for_others() -> None:
     source = """
 extern "C" __global__ void k(const float* x, float* y, int n) {
@@ -142,3 +160,21 @@ extern "C" __global__ void k(const float* x, float* y, int n) {
         for lanes in ("1", "32")
     )
     assert one.path_clocks > 10 * whole.path_clocks
+
+
+@pytest.mark.parametrize(("spread", "turns"), [("0", 64), ("8 * (threadIdx.x / 32 % 4)", 16)])
+def test_atomics_on_one_sector_are_served_in_turn(spread: str, turns: int) -> None:
+    source = f"""
+extern "C" __global__ void k(int* y, int n) {{
+  if (threadIdx.x % 32 < n) atomicAdd(y + {spread}, 1);
+}}"""
+    counters = counters_of(source, launch("k", 8, 256, "y", 16), {"y": np.zeros(64, np.int32)})
+    assert counters.atomics == 64
+    assert counters.hottest_sector_atomics == turns
+
+
+def test_a_sector_that_every_warp_of_a_large_grid_adds_to_bounds_the_time() -> None:
+    source = 'extern "C" __global__ void k(int* y, int n) { atomicAdd(y, n); }'
+    counters = counters_of(source, launch("k", 1024, 1024, "y", 1), {"y": np.zeros(8, np.int32)})
+    assert counters.hottest_sector_atomics == 32 * 1024
+    assert _estimate(counters).cache_us >= 32 * 1024 / (H200.clock_ghz * 1e3)

@@ -127,6 +127,8 @@ class LaunchCounters:
     """Passes they took; passes over accesses above 1 is bank conflicts."""
     atomics: int = 0
     """Warp-level atomic operations."""
+    hottest_sector_atomics: int = 0
+    """Those that touch the one sector of device memory which most of them touch."""
     max_warp_instructions: int = 0
     """Instructions of the longest-running warp."""
     path_clocks: float = 0.0

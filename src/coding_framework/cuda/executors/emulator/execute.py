@@ -94,6 +94,7 @@ def _run_launch(
         geometry = Geometry(launch.grid, launch.block, first, min(at_once, num_blocks - first))
         _run_chunk(kernel, launch, geometry, memory, parameters, counters, budget, races, request)
     counters.unique_sectors = memory.num_touched_sectors()
+    counters.hottest_sector_atomics = memory.hottest_atomics()
     return counters
 
 

@@ -9,8 +9,9 @@ Guaranteed: fewer sectors, passes or instructions, or more resident blocks, neve
 slower; warps, blocks and lanes that idle beside those that work never make it faster, because an SM
 has at least the work of the largest block, and a block takes at least as long as its slowest warp.
 Not modelled: caches beyond reuse within a launch's footprint, which warp's sectors come from DRAM,
-traffic of local memory, contention of atomics on one address, instruction-level parallelism, the many
-instructions of an integer or double division, clocks that change, and what ptxas does to PTX.
+traffic of local memory, atomics of one warp's lanes on one address and those in shared memory,
+instruction-level parallelism, the many instructions of an integer or double division, clocks that
+change, and what ptxas does to PTX.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ def _cache_us(counters: LaunchCounters, even: float, device: DeviceModel) -> flo
     l2 = total / (device.l2_tb_per_s * 1e6)
     moved = max(total * even, largest.sectors * SECTOR)
     l1 = max(moved / device.l1_bytes_per_clock, counters.global_requests * even, largest.requests)
-    return max(l2, _clocks(l1, device))
+    in_turn = counters.hottest_sector_atomics * device.sector_atomic_clocks
+    return max(l2, _clocks(l1, device), _clocks(in_turn, device))
 
 
 def _request_us(counters: LaunchCounters, even: float, device: DeviceModel) -> float:

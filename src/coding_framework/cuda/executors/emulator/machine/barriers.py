@@ -51,6 +51,7 @@ class BarrierUnit:
         number = int(np.max(group.barrier[0]))
         counts = self._arrived.setdefault(number, np.zeros(self._geometry.num_blocks, dtype=np.int64))
         np.add.at(counts, group.lanes.compress(group.lanes.base.block), 1)
+        self._tally.arrive(number, self._warps_of([group]))
         group.barrier = None
 
     def wait(self, group: Group, result: int | None) -> None:
@@ -96,7 +97,13 @@ class BarrierUnit:
 
     def _pass(self, mine: list[tuple[Group, int | None]], rows: Array) -> list[Group]:
         totals = self._reduced([g for g, _ in mine]) if any(r is not None for _, r in mine) else None
-        self._tally.meet(None if rows.all() else np.flatnonzero(rows), self._members([g for g, _ in mine]))
+        waited = [group for group, _ in mine]
+        is_for_all = all(group.barrier is None or group.barrier[1] is None for group in waited)
+        self._tally.meet(
+            None if rows.all() else np.flatnonzero(rows),
+            None if is_for_all else self._warps_of(waited),
+            self._number(waited[0]),
+        )
         released = []
         for group, result in mine:
             self.waiting = [(g, r) for g, r in self.waiting if g is not group]
@@ -118,10 +125,8 @@ class BarrierUnit:
             self._races.advance(None if rows.all() else np.flatnonzero(rows))
         return released
 
-    def _members(self, groups: list[Group]) -> Array | None:
-        """(blocks, warps): who takes part in a barrier for some threads; None for one that is for all."""
-        if all(group.barrier is None or group.barrier[1] is None for group in groups):
-            return None
+    def _warps_of(self, groups: list[Group]) -> Array:
+        """(blocks, warps): those with a lane in one of these groups."""
         width = self._geometry.warps_per_block
         members = np.zeros(self._geometry.num_blocks * width, dtype=np.bool_)
         for group in groups:

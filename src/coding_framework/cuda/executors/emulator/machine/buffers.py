@@ -34,6 +34,23 @@ class DeviceBuffer:
         self.is_constant = False
         self.touched = np.zeros(self.data.size // 32, dtype=np.bool_)
         self._views: dict[str, Array] = {}
+        self._atomics: Array | None = None
+
+    def add_atomics(self, sectors: Array, times: int) -> None:
+        """One request for each of these sectors, so many times."""
+        if self._atomics is None:
+            self._atomics = np.zeros(self.touched.size, dtype=np.int64)
+        np.add.at(self._atomics, sectors, times)
+
+    @property
+    def hottest_atomics(self) -> int:
+        """Atomic requests for the sector that had most of them."""
+        return 0 if self._atomics is None else int(self._atomics.max())
+
+    def begin_launch(self) -> None:
+        """Forget the traffic of the launch before."""
+        self.touched[:] = False
+        self._atomics = None
 
     def view(self, dtype: str) -> Array:
         found = self._views.get(dtype)
@@ -71,9 +88,12 @@ class DeviceMemory:
             self._add(buffer)
 
     def begin_launch(self) -> None:
-        """Forget which sectors the launch before touched."""
+        """Forget the traffic of the launch before."""
         for buffer in self.by_window.values():
-            buffer.touched[:] = False
+            buffer.begin_launch()
+
+    def hottest_atomics(self) -> int:
+        return max((buffer.hottest_atomics for buffer in self.by_window.values()), default=0)
 
     def num_touched_sectors(self) -> int:
         return sum(int(np.count_nonzero(b.touched)) for b in self.by_window.values())

@@ -23,15 +23,26 @@ def sectors_of_warps(lanes: Lanes, address: Value) -> Amount:
     falls[WARP - 1 :: WARP] = False
     if falls.any():
         flat = np.sort(sectors, axis=-1).reshape(-1)
-    return _of_active(lanes, _changes(flat).reshape(sectors.shape[:2]))
+    counts = np.bitwise_count(np.packbits(_is_new(flat)).view(np.uint32))
+    return _of_active(lanes, counts.reshape(sectors.shape[:2]))
 
 
-def _changes(flat: Array) -> Array:
-    """Different numbers in each warp's places; equal ones lie side by side."""
+def requested_sectors(lanes: Lanes, offset: Value) -> tuple[Array, int]:
+    """The different sectors of every active warp, one warp after the other, and how often that comes."""
+    rows = lanes.warp_rows(offset >> SECTOR_BITS)
+    flat = np.sort(rows, axis=-1).reshape(-1)
+    is_new = _is_new(flat)
+    if lanes.active_warps is not None:
+        is_new &= np.repeat(np.broadcast_to(lanes.active_warps, rows.shape[:2]), WARP)
+    return flat[is_new], lanes.base.shape[0] // int(rows.shape[0])
+
+
+def _is_new(flat: Array) -> Array:
+    """Whether each place differs from the one before in its warp."""
     is_new = np.empty(flat.size, dtype=np.bool_)
     np.not_equal(flat[1:], flat[:-1], out=is_new[1:])
     is_new[::WARP] = True
-    return np.bitwise_count(np.packbits(is_new).view(np.uint32))
+    return is_new
 
 
 def _of_active(lanes: Lanes, counts: Array) -> Amount:

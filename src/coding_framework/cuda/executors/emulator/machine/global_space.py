@@ -8,7 +8,11 @@ from coding_framework.cuda.executors.base import FaultKind, LaunchCounters
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceBuffer, DeviceMemory
-from coding_framework.cuda.executors.emulator.machine.counting import sectors_of_warps, total_of_warps
+from coding_framework.cuda.executors.emulator.machine.counting import (
+    requested_sectors,
+    sectors_of_warps,
+    total_of_warps,
+)
 from coding_framework.cuda.executors.emulator.machine.global_faults import bounds_fault
 from coding_framework.cuda.executors.emulator.machine.global_races import GlobalRaces
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
@@ -153,6 +157,7 @@ class GlobalSpace:
                 FaultKind.UNSUPPORTED, "one atomic instruction that addresses several buffers", access.line
             )
         self._count(lanes, address, access, buffer, is_load=False)
+        buffer.add_atomics(*requested_sectors(lanes, address - buffer.base))
         if self._races is not None:
             self._races.atomic(lanes, address, access, buffer)
         return buffer

@@ -2,7 +2,7 @@
 
 Guaranteed: the longest way through a block is that of its slowest warp, and warps that meet at a barrier
 go on from the slowest of them, so that work which goes round from warp to warp adds up. Not modelled:
-warps and blocks that wait for each other by reading memory, and `bar.arrive`.
+warps and blocks that wait for each other by reading memory.
 """
 
 from __future__ import annotations
@@ -75,10 +75,15 @@ class Tally:
         """Passes over shared memory that each warp took."""
         self._shared_passes.add(lanes, passes)
 
-    def meet(self, rows: Array | None, members: Array | None = None) -> None:
+    def arrive(self, number: int, members: Array) -> None:
+        """Warps that come to a barrier and go on; see `WarpSums.arrive`."""
+        self._path_clocks.arrive(number, members)
+        self._path_sectors.arrive(number, members)
+
+    def meet(self, rows: Array | None, members: Array | None = None, number: int = 0) -> None:
         """Warps that waited for each other at a barrier; see `WarpSums.meet`."""
-        self._path_clocks.meet(rows, members)
-        self._path_sectors.meet(rows, members)
+        self._path_clocks.meet(rows, members, number)
+        self._path_sectors.meet(rows, members, number)
 
     def add_to(self, counters: LaunchCounters) -> None:
         """Put the chunk's counts into the launch's."""

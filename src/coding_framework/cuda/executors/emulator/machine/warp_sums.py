@@ -23,6 +23,8 @@ class WarpSums:
         self._each = np.zeros((geometry.num_blocks, geometry.warps_per_block))
         self._is_uneven = False
         """Whether warps of one block may differ."""
+        self._arrived: dict[int, Array] = {}
+        """By barrier: the largest sum, for each block, of warps that came to it and did not wait."""
 
     def add(self, lanes: Lanes, amount: Amount) -> None:
         """To the warps with an active lane."""
@@ -41,24 +43,28 @@ class WarpSums:
         else:
             self._each[base.block[:, 0]] += amount
 
-    def meet(self, rows: Array | None, members: Array | None = None) -> None:
+    def arrive(self, number: int, members: Array) -> None:
+        """Warps (blocks, warps) come to a barrier at which others will wait for them."""
+        sums = (self._common + self._each).max(axis=1, initial=0.0, where=members)
+        self._arrived[number] = np.maximum(sums, self._arrived.get(number, 0.0))
+
+    def meet(self, rows: Array | None, members: Array | None = None, number: int = 0) -> None:
         """Warps of a block that waited for each other go on from the largest of their sums.
 
-        `rows`: the blocks, all if None; `members` (blocks, warps): who takes part, all if None.
+        `rows`: the blocks, all if None; `members` (blocks, warps): who waited, all if None; `number`: at
+        which barrier, for those that arrived there before.
         """
-        if not self._is_uneven:
+        if not self._is_uneven and number not in self._arrived:
             return
-        part = self._each if rows is None else self._each[rows]
-        if members is None:
-            met = np.broadcast_to(part.max(axis=1, keepdims=True), part.shape)
-        else:
-            inside = members if rows is None else members[rows]
-            met = np.where(inside, part.max(axis=1, keepdims=True, initial=0.0, where=inside), part)
-        if rows is None:
-            self._each[...] = met
-            self._is_uneven = members is not None
-        else:
-            self._each[rows] = met
+        at = slice(None) if rows is None else rows
+        part = self._each[at]
+        inside = np.ones_like(part, dtype=np.bool_) if members is None else members[at]
+        largest = part.max(axis=1, keepdims=True, initial=0.0, where=inside)
+        if number in self._arrived:
+            largest = np.maximum(largest, self._arrived[number][at, None] - self._common)
+            self._arrived[number][at] = 0.0
+        self._each[at] = np.where(inside, largest, part)
+        self._is_uneven = rows is not None or members is not None
 
     @property
     def of_largest_warp(self) -> float:
