@@ -181,6 +181,7 @@ class CheckRunner:
                 cubin=cubin,
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
                 buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
+                counts_work=large,
                 upper_blocks_first=is_second,
                 poison=pattern,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),

@@ -74,6 +74,8 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
+    counts_work: bool = True
+    """Count traffic, and what each warp and block does (slower): for runs whose time is asked for."""
     upper_blocks_first: bool = False
     """Let the emulator begin with the upper half of each grid: what relies on the order of blocks shows."""
     poison: int = 0x7FD5A1B7

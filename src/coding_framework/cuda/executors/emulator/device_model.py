@@ -9,8 +9,6 @@ the 31 kernels of the catalogue on an H200 (cold L2, CUDA events): the model is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pydantic import Field
 
 from coding_framework.records.base import Record
@@ -65,9 +63,9 @@ class DeviceModel(Record):
     request_clocks: float = Field(ge=0)
     """Clocks of an SM for each access that brings new sectors: wide loads need fewer of them."""
 
-    def latency_of(self, by_class: Mapping[str, int]) -> float:
-        """Clocks in which a warp issues these instructions one after the other."""
-        return sum(number * self.latency_clocks.get(kind, 4.0) for kind, number in by_class.items())
+    def latency_of(self, kind: str) -> float:
+        """Clocks of an instruction of a class; those of a class without an entry are like most."""
+        return self.latency_clocks.get(kind, 4.0)
 
     def floor_us(self, *, bytes_moved: int, operations: int, dtype: DType = "float32") -> float:
         """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes.

@@ -128,7 +128,7 @@ def _run_chunk(
     )
     if races is not None and tracker is not None:
         races.begin_chunk(tracker)
-    tally = Tally(kernel, geometry)
+    tally = Tally(kernel, geometry, is_on=request.counts_work)
     machine = Machine(
         parameters,
         GlobalSpace(memory, counters, races, tally),

@@ -135,7 +135,8 @@ def _latency_us(
 ) -> float:
     """Waves of blocks, each as long as the longest way through one of them."""
     warps = num_blocks * ceil(threads / 32)
-    longest = max(counters.path_clocks, device.latency_of(counters.by_class) / warps)
+    clocks = sum(number * device.latency_of(kind) for kind, number in counters.by_class.items())
+    longest = max(counters.path_clocks, clocks / warps)
     sectors = max(counters.path_sectors, counters.global_sectors / warps)
     new = counters.unique_sectors / max(1, counters.global_sectors)
     """Share of the sectors that come from DRAM; whose they are is not known, so it is the same for all."""

@@ -71,18 +71,17 @@ def count_passes(lanes: Lanes, address: Value, num_bytes: int) -> tuple[int, Amo
         return lanes.num_warps, 1
     rows = lanes.warp_rows(address)
     words = (rows >> 2).reshape(-1, WARP // phases)
-    passes = _bank_passes(words, num_bytes).reshape(*rows.shape[:2], phases).sum(axis=2)
+    if num_bytes > 4:
+        words = (words[..., None] + np.arange(num_bytes // 4)).reshape(words.shape[0], -1)
+    spread = words.max(axis=1) - words.min(axis=1)
+    if (spread < BANKS).all():
+        return lanes.num_warps * phases, phases
+    passes = _bank_passes(words).reshape(*rows.shape[:2], phases).sum(axis=2)
     return lanes.num_warps * phases, _of_active(lanes, passes)
 
 
-def _bank_passes(words: Array, num_bytes: int) -> Array:
+def _bank_passes(words: Array) -> Array:
     """Largest number of different words that any one bank must serve, for each row."""
-    if num_bytes > 4:
-        wide = words[..., None] + np.arange(num_bytes // 4)
-        words = wide.reshape(words.shape[0], -1)
-    spread = words.max(axis=1) - words.min(axis=1)
-    if (spread < BANKS).all():
-        return np.ones(words.shape[0], dtype=np.int64)
     ordered = np.sort(words, axis=1)
     fresh = np.ones(ordered.shape, dtype=np.bool_)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]

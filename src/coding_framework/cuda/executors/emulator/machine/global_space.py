@@ -132,6 +132,8 @@ class GlobalSpace:
     def _count(
         self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer, *, is_load: bool
     ) -> None:
+        if not self._tally.is_on:
+            return
         counters, of_warps = self._counters, sectors_of_warps(lanes, address)
         sectors = total_of_warps(lanes, of_warps)
         self._tally.add_access(lanes, of_warps)
@@ -157,7 +159,8 @@ class GlobalSpace:
                 FaultKind.UNSUPPORTED, "one atomic instruction that addresses several buffers", access.line
             )
         self._count(lanes, address, access, buffer, is_load=False)
-        buffer.add_atomics(*requested_sectors(lanes, address - buffer.base))
+        if self._tally.is_on:
+            buffer.add_atomics(*requested_sectors(lanes, address - buffer.base))
         if self._races is not None:
             self._races.atomic(lanes, address, access, buffer)
         return buffer

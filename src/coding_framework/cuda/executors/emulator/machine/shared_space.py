@@ -147,6 +147,8 @@ class SharedSpace:
         )
 
     def _count(self, lanes: Lanes, address: Value, access: Access) -> None:
+        if not self._tally.is_on:
+            return
         is_plain = lanes.mask is None and not lanes.base.is_list
         if is_plain and address.ndim and address.shape[0] == 1 and address.size <= 1024:
             key = (address.tobytes(), access.num_bytes, lanes.base.shape[0])

@@ -11,7 +11,7 @@ import numpy as np
 
 from coding_framework.cuda.executors.base import LaunchCounters
 from coding_framework.cuda.executors.emulator.device_model import H200
-from coding_framework.cuda.executors.emulator.dtypes import Array
+from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
@@ -22,7 +22,9 @@ from coding_framework.cuda.executors.emulator.program.code import Kernel
 class Tally:
     """Counts of one chunk."""
 
-    def __init__(self, kernel: Kernel, geometry: Geometry) -> None:
+    def __init__(self, kernel: Kernel, geometry: Geometry, *, is_on: bool) -> None:
+        self.is_on = is_on
+        """Off, it only counts instructions: nobody asks for the time of this run."""
         self._kernel = kernel
         self._geometry = geometry
         self.block_warps = [0] * len(kernel.blocks)
@@ -33,28 +35,33 @@ class Tally:
         self._requests = WarpSums(geometry)
         self._sectors = WarpSums(geometry)
         self._shared_passes = WarpSums(geometry)
-        self._latency = [H200.latency_of(block.classes) for block in kernel.blocks]
-        self._classes = sorted({kind for block in kernel.blocks for kind in block.classes})
-        self._issued = np.array([[b.classes.get(kind, 0) for kind in self._classes] for b in kernel.blocks])
-        self._common = np.zeros(len(self._classes))
-        self._by_block = np.zeros((geometry.num_blocks, len(self._classes)))
-        """Warp instructions by class of every block, without those that all have in common."""
+        latency = np.array([H200.latency_of(kind) for kind in kernel.classes])
+        self._latency: list[float] = (kernel.issued @ latency).tolist()
+        self._by_all = [0] * len(kernel.blocks)
+        """How often all warps together ran each block of the program."""
+        self._by_block = np.zeros((geometry.num_blocks, len(kernel.classes)), dtype=np.int64)
+        """Warp instructions by class of every block of the grid, without those of all warps together."""
 
     def settle(self, group: Group) -> None:
         """Add what a group ran to the counts of its warps and blocks."""
-        if not group.pending:
+        if not self.is_on or not group.pending:
             return
         lanes, ran = group.lanes, group.pending
-        self._instructions.add(lanes, sum(self._kernel.blocks[i].num_issued * n for i, n in ran.items()))
-        self._path_clocks.add(lanes, sum(self._latency[i] * n for i, n in ran.items()))
-        self._add_classes(lanes, np.fromiter(ran.values(), np.int64) @ self._issued[list(ran)])
+        clocks = sum([self._latency[i] * n for i, n in ran.items()])
+        if lanes.mask is None and lanes.base.covers_chunk:
+            self._path_clocks.add_to_all(clocks)
+            for index, times in ran.items():
+                self._by_all[index] += times
+        else:
+            self._path_clocks.add(lanes, clocks)
+            issued = sum([self._kernel.issued[i] * n for i, n in ran.items()], start=np.int64(0))
+            self._instructions.add(lanes, int(issued.sum()))
+            self._add_classes(lanes, issued)
         group.pending = {}
 
-    def _add_classes(self, lanes: Lanes, issued: Array) -> None:
+    def _add_classes(self, lanes: Lanes, issued: Value) -> None:
         base = lanes.base
-        if lanes.mask is None and base.covers_chunk:
-            self._common += issued * self._geometry.warps_per_block
-        elif base.is_list:
+        if base.is_list:
             blocks = base.warps // self._geometry.warps_per_block
             if lanes.active_warps is not None:
                 blocks = blocks[lanes.active_warps[0]]
@@ -67,6 +74,11 @@ class Tally:
 
     def add_access(self, lanes: Lanes, sectors: Amount) -> None:
         """A global access of some warps, and the sectors that each of them touched."""
+        if lanes.mask is None and lanes.base.covers_chunk and not isinstance(sectors, np.ndarray):
+            self._requests.add_to_all(1)
+            self._sectors.add_to_all(sectors)
+            self._path_sectors.add_to_all(sectors)
+            return
         self._requests.add(lanes, 1)
         self._sectors.add(lanes, sectors)
         self._path_sectors.add(lanes, sectors)
@@ -93,20 +105,23 @@ class Tally:
                 counters.lane_instructions += lanes * block.num_issued
                 for kind, number in block.classes.items():
                     counters.by_class[kind] = counters.by_class.get(kind, 0) + number * warps
-        longest = int(self._instructions.of_largest_warp)
-        counters.max_warp_instructions = max(counters.max_warp_instructions, longest)
+        if not self.is_on:
+            return
         counters.path_clocks = max(counters.path_clocks, self._path_clocks.of_largest_warp)
         counters.path_sectors = max(counters.path_sectors, int(self._path_sectors.of_largest_warp))
-        self._add_largest_block(counters)
+        by_all = np.array(self._by_all) @ self._kernel.issued
+        longest = int(by_all.sum()) + int(self._instructions.of_largest_warp)
+        counters.max_warp_instructions = max(counters.max_warp_instructions, longest)
+        self._add_largest_block(counters, self._by_block + by_all * self._geometry.warps_per_block)
 
-    def _add_largest_block(self, counters: LaunchCounters) -> None:
-        largest = counters.largest_block
+    def _add_largest_block(self, counters: LaunchCounters, by_block: Array) -> None:
+        largest, classes = counters.largest_block, self._kernel.classes
         largest.requests = max(largest.requests, int(self._requests.of_largest_block))
         largest.sectors = max(largest.sectors, int(self._sectors.of_largest_block))
         largest.shared_passes = max(largest.shared_passes, int(self._shared_passes.of_largest_block))
-        by_block = self._by_block + self._common
-        moves = [self._classes.index("move")] if "move" in self._classes else []
-        working = by_block.sum(axis=1) - by_block[:, moves].sum(axis=1)
-        largest.instructions_without_moves = max(largest.instructions_without_moves, int(working.max()))
-        for kind, number in zip(self._classes, by_block.max(axis=0), strict=True):
-            largest.by_class[kind] = max(largest.by_class.get(kind, 0), int(number))
+        is_work = np.array([kind != "move" for kind in classes])
+        working = int((by_block @ is_work).max())
+        largest.instructions_without_moves = max(largest.instructions_without_moves, working)
+        for kind, number in zip(classes, by_block.max(axis=0).tolist(), strict=True):
+            if number:
+                largest.by_class[kind] = max(largest.by_class.get(kind, 0), number)

@@ -26,6 +26,10 @@ class WarpSums:
         self._arrived: dict[int, Array] = {}
         """By barrier: the largest sum, for each block, of warps that came to it and did not wait."""
 
+    def add_to_all(self, amount: float) -> None:
+        """To every warp of the chunk."""
+        self._common += amount
+
     def add(self, lanes: Lanes, amount: Amount) -> None:
         """To the warps with an active lane."""
         base = lanes.base
