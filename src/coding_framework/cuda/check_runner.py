@@ -199,6 +199,7 @@ class CheckRunner:
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
                 buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
                 order=order,
+                counts_work=large,
                 poison=pattern,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )

@@ -67,6 +67,23 @@ def test_instructions_of_a_divergent_branch() -> None:
     assert half.max_warp_instructions >= whole.max_warp_instructions
 
 
+def test_a_run_that_nobody_times_gives_the_same_answer_without_counting_traffic() -> None:
+    source = """extern "C" __global__ void k(int* o) {
+  __shared__ int s[64];
+  s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  atomicAdd(o + threadIdx.x / 2, s[63 - threadIdx.x]);
+}"""
+    runs = [
+        run(source, launch("k", 2, 64, "o"), buffers={"o": np.zeros(64, np.int32)}, counts_work=counts)
+        for counts in (True, False)
+    ]
+    np.testing.assert_array_equal(runs[0].buffers["o"], runs[1].buffers["o"])
+    counted, plain = (outcome.counters[0] for outcome in runs)
+    assert counted.global_sectors > plain.global_sectors == plain.shared_passes == plain.path_clocks == 0
+    assert counted.warp_instructions == plain.warp_instructions
+
+
 def test_the_longest_warp_is_the_critical_path() -> None:
     source = """extern "C" __global__ void k(float* o, const int* trips) {
   float v = 0;

@@ -33,6 +33,7 @@ def _counters(**changes: object) -> LaunchCounters:
         global_useful_bytes=32768 * 12 * 32,
         unique_sectors=32768 * 12,
         max_warp_instructions=20,
+        path_clocks=16 * 5.0,
     )
     return replace(base, **changes)  # type: ignore[arg-type]
 
@@ -62,7 +63,7 @@ def test_less_traffic_is_never_slower(name: str) -> None:
 def test_more_instructions_are_never_faster() -> None:
     def at(n: int) -> float:
         return _time(
-            _counters(by_class={"special": n}, warp_instructions=n, max_warp_instructions=n // 32768 + 1)
+            _counters(by_class={"special": n}, warp_instructions=n, path_clocks=(n // 32768 + 1) * 20.0)
         )
 
     times = [at(n) for n in (10**5, 10**6, 10**7, 10**8)]
@@ -70,9 +71,7 @@ def test_more_instructions_are_never_faster() -> None:
 
 
 def test_more_occupancy_is_never_slower() -> None:
-    long = _counters(
-        max_warp_instructions=4000, warp_instructions=32768 * 4000, by_class={"fp32": 32768 * 4000}
-    )
+    long = _counters(path_clocks=4000 * 4.0, warp_instructions=32768 * 4000, by_class={"fp32": 32768 * 4000})
     times = [_time(long, registers) for registers in (24, 32, 64, 128, 255)]
     assert times == sorted(times)
     assert times[0] < times[-1]
@@ -168,13 +167,13 @@ def test_a_tiled_matrix_product_beats_the_naive_one() -> None:
         ({"shared_passes": 10**8, "shared_accesses": 10**7}, "shared memory", "rows by one element"),
         ({"by_class": {"special": 10**8}, "warp_instructions": 10**8}, "compute", "special"),
         (
-            {"grid": (4, 1, 1), "by_class": {"global": 32000}, "warp_instructions": 32000, "max_warp_instructions": 1000,  # noqa: E501
-             "global_sectors": 32000, "unique_sectors": 32000},
+            {"grid": (4, 1, 1), "by_class": {"global": 32000}, "warp_instructions": 32000,
+             "path_clocks": 50000.0, "global_sectors": 32000, "unique_sectors": 32000},
             "latency",
             "use more blocks",
         ),
         (
-            {"grid": (1, 1, 1), "by_class": {"int": 80}, "warp_instructions": 80, "max_warp_instructions": 10,
+            {"grid": (1, 1, 1), "by_class": {"int": 80}, "warp_instructions": 80, "path_clocks": 45.0,
              "global_sectors": 8, "unique_sectors": 8, "global_requests": 2},
             "launch",
             "fewer launches",
@@ -195,7 +194,7 @@ def test_latency_remedies_depend_on_occupancy() -> None:
     chain = {
         "by_class": {"int": 4096 * 8 * 5000},
         "warp_instructions": 4096 * 8 * 5000,
-        "max_warp_instructions": 90000,
+        "path_clocks": 90000 * 4.5,
     }
     _, low = profile_from_counters([_counters(**chain)], [_resources(255)], H200)
     _, high = profile_from_counters([_counters(**chain)], [_resources(32)], H200)

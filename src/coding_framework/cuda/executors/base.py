@@ -82,12 +82,28 @@ class ExecutionRequest:
     """Lane instructions after which a run counts as endless."""
     detect_races: bool = True
     """Watch shared memory for conflicts between warps (slower)."""
+    counts_work: bool = True
+    """Count traffic, and what each warp and block does (slower): for runs whose time is asked for."""
     order: BlockOrder | None = None
     """How the emulator takes blocks, so that what relies on their order shows; None: by number."""
     poison: int = 0x7FD5A1B7
     """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
+
+
+@dataclass
+class BlockWork:
+    """For each count, what the block has that has most of it."""
+
+    by_class: dict[str, int] = field(default_factory=dict)
+    """Warp instructions by class."""
+    instructions_without_moves: int = 0
+    requests: int = 0
+    """Warp-level global accesses."""
+    sectors: int = 0
+    """32-byte sectors these touched."""
+    shared_passes: int = 0
 
 
 @dataclass
@@ -121,8 +137,17 @@ class LaunchCounters:
     """Passes they took; passes over accesses above 1 is bank conflicts."""
     atomics: int = 0
     """Warp-level atomic operations."""
+    hottest_sector_atomics: int = 0
+    """Those that touch the one sector of device memory which most of them touch."""
     max_warp_instructions: int = 0
-    """Instructions of the longest-running warp: the critical path."""
+    """Instructions of the longest-running warp."""
+    path_clocks: float = 0.0
+    """The critical path: clocks of the instructions of the slowest warp, by the H200's latencies. Who waits
+    at a barrier goes on from the slowest of those that meet there."""
+    path_sectors: int = 0
+    """Sectors of global accesses, along such a path."""
+    largest_block: BlockWork = field(default_factory=BlockWork)
+    """What the busiest block has to do, whatever the others do."""
 
 
 @dataclass(frozen=True)

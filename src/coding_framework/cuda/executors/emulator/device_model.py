@@ -58,8 +58,14 @@ class DeviceModel(Record):
     """Further clocks for each sector of a global access: lanes that spread out are served in turn."""
     new_sector_clocks: float = Field(ge=0)
     """Further clocks for each sector that comes from DRAM."""
+    sector_atomic_clocks: float = Field(ge=0)
+    """Clocks between two warps' atomics on one sector: its slice of L2 serves them in turn."""
     request_clocks: float = Field(ge=0)
     """Clocks of an SM for each access that brings new sectors: wide loads need fewer of them."""
+
+    def latency_of(self, kind: str) -> float:
+        """Clocks of an instruction of a class; those of a class without an entry are like most."""
+        return self.latency_clocks.get(kind, 4.0)
 
     def floor_us(self, *, bytes_moved: int, operations: int, dtype: DType = "float32") -> float:
         """The least time in which these bytes can pass the DRAM and these operations the FP32 lanes.
@@ -121,5 +127,6 @@ H200 = DeviceModel(
     },
     sector_clocks=0.2,  # [fit]
     new_sector_clocks=16.0,  # [fit]
+    sector_atomic_clocks=1.0,  # [est] the least: a request a clock and slice, a warp's lanes all at once
     request_clocks=2.0,  # [fit]
 )

@@ -29,6 +29,7 @@ from coding_framework.cuda.executors.emulator.machine.machine import Machine
 from coding_framework.cuda.executors.emulator.machine.scheduler import Budget, Scheduler
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.machine.turns import Part, Turns
 from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.occupancy import occupancy
@@ -112,6 +113,7 @@ class _Run:
         parts = self._parts(kernel, launch, parameters, counters, changes)
         Turns(counters, changes, _num_resident_blocks(launch, kernel)).run(parts)
         counters.unique_sectors = memory.num_touched_sectors()
+        counters.hottest_sector_atomics = memory.hottest_atomics()
         if kernel.may_hand_over:
             self.may_depend_on_order |= memory.may_depend_on_order(uses_fences=kernel.uses_fences)
         return counters
@@ -143,13 +145,15 @@ class _Run:
         for numbers in chunks_in_order(prod(launch.grid), at_once, order, shuffle=kernel.may_hand_over):
             geometry = Geometry(launch.grid, launch.block, numbers)
             clocks = _clocks(kernel, geometry)
-            shared = self._shared_space(kernel, launch, geometry, clocks, counters)
+            tally = Tally(kernel, geometry, is_on=self._request.counts_work)
+            shared = self._shared_space(kernel, launch, geometry, clocks, counters, tally)
             local = LocalSpace(
                 geometry.num_blocks * geometry.num_threads, kernel.local_bytes, self._request.poison
             )
-            space = GlobalSpace(self._memory, counters, races)
+            space = GlobalSpace(self._memory, counters, races, tally)
             machine = Machine(parameters, space, shared, local, counters, changes)
-            yield Part(Scheduler(kernel, machine, geometry, self._budget, changes), clocks, races)
+            scheduler = Scheduler(kernel, machine, geometry, self._budget, changes, tally)
+            yield Part(scheduler, clocks, races)
 
     def _shared_space(
         self,
@@ -158,6 +162,7 @@ class _Run:
         geometry: Geometry,
         clocks: BlockEpochs | WarpClocks,
         counters: LaunchCounters,
+        tally: Tally,
     ) -> SharedSpace:
         num_bytes = kernel.static_shared_bytes
         if launch.shared_bytes:
@@ -165,7 +170,7 @@ class _Run:
         races = None
         if self._request.detect_races:
             races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks)
-        return SharedSpace(geometry.num_blocks, num_bytes, counters, races, self._request.poison)
+        return SharedSpace(geometry.num_blocks, num_bytes, counters, races, self._request.poison, tally)
 
 
 def _num_resident_blocks(launch: ResolvedLaunch, kernel: Kernel) -> int:

@@ -1,13 +1,17 @@
 """A first model of time from exact counts. What it returns is modelled, never measured.
 
 Each resource of the device gives a lower bound: DRAM by the different sectors touched, L2 and L1 by
-all sectors, the arithmetic units by class, shared memory by passes, and latency by the longest warp
-times the waves of blocks. The largest bound decides; a small share of the others is added because
-overlap is never perfect, which also keeps every improvement visible.
+all sectors, the arithmetic units by class, shared memory by passes, and latency by the longest way
+through a block times the waves of blocks. The largest bound decides; a small share of the others is
+added because overlap is never perfect, which also keeps every improvement visible.
 
 Guaranteed: fewer sectors, passes or instructions, or more resident blocks, never make a kernel
-slower. Not modelled: caches beyond reuse within a launch's footprint, contention of atomics on one
-address, instruction-level parallelism, clocks that change, and what ptxas does to PTX.
+slower; warps, blocks and lanes that idle beside those that work never make it faster, because an SM
+has at least the work of the largest block, and a block takes at least as long as its slowest warp.
+Not modelled: caches beyond reuse within a launch's footprint, which warp's sectors come from DRAM,
+traffic of local memory, atomics of one warp's lanes on one address and those in shared memory,
+instruction-level parallelism, the many instructions of an integer or double division, clocks that
+change, and what ptxas does to PTX.
 """
 
 from __future__ import annotations
@@ -58,13 +62,14 @@ def modelled_time_us(
     shared_bytes = counters.static_shared_bytes + counters.dynamic_shared_bytes
     held = occupancy(threads, resources.registers if resources else None, shared_bytes, device)
     moved = _dram_bytes(counters, device)
-    busiest = ceil(num_blocks / device.num_sms) / num_blocks
-    """Share of all work that the busiest SM has."""
+    even = ceil(num_blocks / device.num_sms) / num_blocks
+    """Share of all work that the busiest SM has if all blocks are alike."""
+    passes = max(counters.shared_passes * even, counters.largest_block.shared_passes)
     bounds = {
-        "memory": max(moved / (device.dram_tb_per_s * 1e6), _cache_us(counters, busiest, device))
-        + _request_us(counters, busiest, device),
-        "compute": _compute_us(counters, busiest, device),
-        "shared memory": _clocks(counters.shared_passes * busiest, device),
+        "memory": max(moved / (device.dram_tb_per_s * 1e6), _cache_us(counters, even, device))
+        + _request_us(counters, even, device),
+        "compute": _compute_us(counters, even, device),
+        "shared memory": _clocks(passes, device),
         "latency": _latency_us(counters, held, num_blocks, threads, device),
     }
     slowest = max(bounds, key=lambda name: bounds[name])
@@ -74,7 +79,7 @@ def modelled_time_us(
         total_us=device.launch_us + running,
         launch_us=device.launch_us,
         dram_us=moved / (device.dram_tb_per_s * 1e6),
-        cache_us=_cache_us(counters, busiest, device),
+        cache_us=_cache_us(counters, even, device),
         compute_us=bounds["compute"],
         shared_us=bounds["shared memory"],
         latency_us=bounds["latency"],
@@ -96,40 +101,46 @@ def _dram_bytes(counters: LaunchCounters, device: DeviceModel) -> int:
     return int(unique + again * spilled)
 
 
-def _cache_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
-    total = counters.global_sectors * SECTOR
+def _cache_us(counters: LaunchCounters, even: float, device: DeviceModel) -> float:
+    total, largest = counters.global_sectors * SECTOR, counters.largest_block
     l2 = total / (device.l2_tb_per_s * 1e6)
-    l1 = _clocks(max(total / device.l1_bytes_per_clock, counters.global_requests) * busiest, device)
-    return max(l2, l1)
+    moved = max(total * even, largest.sectors * SECTOR)
+    l1 = max(moved / device.l1_bytes_per_clock, counters.global_requests * even, largest.requests)
+    in_turn = counters.hottest_sector_atomics * device.sector_atomic_clocks
+    return max(l2, _clocks(l1, device), _clocks(in_turn, device))
 
 
-def _request_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
+def _request_us(counters: LaunchCounters, even: float, device: DeviceModel) -> float:
     """Accesses that bring new sectors; one of a whole warp brings four of them at least."""
     bringing = min(counters.global_requests, counters.unique_sectors / 4)
-    return _clocks(bringing * device.request_clocks * busiest, device)
+    share = max(even, counters.largest_block.sectors / max(1, counters.global_sectors))
+    return _clocks(bringing * device.request_clocks * share, device)
 
 
-def _compute_us(counters: LaunchCounters, busiest: float, device: DeviceModel) -> float:
-    """The busiest unit, or the issue slots."""
-    issued = sum(n * (MOVE_COST if kind == "move" else 1.0) for kind, n in counters.by_class.items())
+def _compute_us(counters: LaunchCounters, even: float, device: DeviceModel) -> float:
+    """The busiest unit, or the issue slots, of the SM that has most to do."""
+    total, largest = counters.by_class, counters.largest_block.by_class
+    working = sum(number for kind, number in total.items() if kind != "move")
+    issued = max(working * even, counters.largest_block.instructions_without_moves)
+    issued += max(total.get("move", 0) * even, largest.get("move", 0)) * MOVE_COST
     clocks = issued / device.issue_per_clock
     for kind, lanes in device.lanes_per_clock.items():
-        clocks = max(clocks, counters.by_class.get(kind, 0) * 32 / lanes)
-    return _clocks(clocks * busiest, device)
+        served = max(total.get(kind, 0) * even, largest.get(kind, 0))
+        clocks = max(clocks, served * 32 / lanes)
+    return _clocks(clocks, device)
 
 
 def _latency_us(
     counters: LaunchCounters, held: Occupancy, num_blocks: int, threads: int, device: DeviceModel
 ) -> float:
-    """Waves of blocks, each as long as its longest warp."""
-    if not counters.warp_instructions:
-        return 0.0
-    clocks = sum(n * device.latency_clocks.get(kind, 4.0) for kind, n in counters.by_class.items())
-    clocks += counters.global_sectors * device.sector_clocks
-    clocks += counters.unique_sectors * device.new_sector_clocks
+    """Waves of blocks, each as long as the longest way through one of them."""
     warps = num_blocks * ceil(threads / 32)
-    mean_instructions = counters.warp_instructions / warps
-    longest = clocks / warps * max(1.0, counters.max_warp_instructions / mean_instructions)
+    clocks = sum(number * device.latency_of(kind) for kind, number in counters.by_class.items())
+    longest = max(counters.path_clocks, clocks / warps)
+    sectors = max(counters.path_sectors, counters.global_sectors / warps)
+    new = counters.unique_sectors / max(1, counters.global_sectors)
+    """Share of the sectors that come from DRAM; whose they are is not known, so it is the same for all."""
+    longest += sectors * (device.sector_clocks + new * device.new_sector_clocks)
     waves = ceil(num_blocks / (held.blocks_per_sm * device.num_sms))
     return _clocks(longest * waves, device)
 

@@ -16,14 +16,16 @@ from coding_framework.cuda.executors.emulator.machine.geometry import WARP, Geom
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
 
 
 class BarrierUnit:
     """The groups that wait at barriers, with the register that a reduction fills."""
 
-    def __init__(self, geometry: Geometry, races: SharedRaces | None) -> None:
+    def __init__(self, geometry: Geometry, races: SharedRaces | None, tally: Tally) -> None:
         self._geometry = geometry
         self._races = races
+        self._tally = tally
         self.waiting: list[tuple[Group, int | None]] = []
         self._arrived: dict[int, Array] = {}
 
@@ -38,10 +40,12 @@ class BarrierUnit:
             totals = self._reduced([group])
             group.registers[result] = _per_lane(totals, group)
         group.barrier = None
+        base = group.lanes.base
+        alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
+        rows = None if alone else np.unique(base.block)
+        self._tally.meet(rows)
         if self._races is not None:
-            base = group.lanes.base
-            alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
-            self._races.pass_all(None if alone else np.unique(base.block))
+            self._races.pass_all(rows)
 
     def arrive(self, group: Group) -> None:
         """bar.arrive: counted, but it does not wait."""
@@ -49,8 +53,10 @@ class BarrierUnit:
         number = int(np.max(group.barrier[0]))
         counts = self._arrived.setdefault(number, np.zeros(self._geometry.num_blocks, dtype=np.int64))
         np.add.at(counts, group.lanes.compress(group.lanes.base.block), 1)
+        members = self._warps_of([group])
+        self._tally.arrive(number, members)
         if self._races is not None and isinstance(self._races.clocks, WarpClocks):
-            self._races.clocks.arrive(number, self._warps_of([group]))
+            self._races.clocks.arrive(number, members)
         group.barrier = None
 
     def wait(self, group: Group, result: int | None) -> None:
@@ -104,14 +110,12 @@ class BarrierUnit:
             stay = ~here & group.lanes.full_mask
             if stay.any():
                 rest = group.part(group.pc, Lanes(group.lanes.base, stay))
-                rest.barrier, rest.line, rest.pending = group.barrier, group.line, group.pending
+                rest.barrier, rest.line = group.barrier, group.line
                 self.waiting.append((rest, result))
                 passing = here & group.lanes.full_mask
                 if not passing.any():
                     continue
-                pending = group.pending
                 group = group.part(group.pc, Lanes(group.lanes.base, passing))
-                group.pending = pending
             if result is not None and totals is not None:
                 group.registers[result] = _per_lane(totals, group)
             group.barrier = None
@@ -119,15 +123,19 @@ class BarrierUnit:
         return released
 
     def _put_in_order(self, mine: list[tuple[Group, int | None]], rows: Array) -> None:
-        """Tell the races who has met: everybody, or the participants of a barrier with a count."""
-        if self._races is None:
-            return
+        """Tell counts and races who has met: everybody, or the participants of a barrier with a count."""
         groups = [group for group, _ in mine]
         has_count = any(group.barrier is not None and group.barrier[1] is not None for group in groups)
-        if has_count and isinstance(self._races.clocks, WarpClocks):
-            self._races.clocks.meet(self._number(groups[0]), self._warps_of(groups) & rows[:, None])
+        blocks = None if rows.all() else np.flatnonzero(rows)
+        members = self._warps_of(groups) if has_count else None
+        number = self._number(groups[0])
+        self._tally.meet(blocks, members, number)
+        if self._races is None:
+            return
+        if members is not None and isinstance(self._races.clocks, WarpClocks):
+            self._races.clocks.meet(number, members & rows[:, None])
         else:
-            self._races.pass_all(None if rows.all() else np.flatnonzero(rows))
+            self._races.pass_all(blocks)
 
     def _warps_of(self, groups: list[Group]) -> Array:
         """(blocks, warps): the warps that have a lane in these groups."""

@@ -38,6 +38,24 @@ class DeviceBuffer:
         self.uses: set[str] = set()
         """Ways in which this launch has accessed it: `load`, `store`, strong ones, atomic operations."""
         self._views: dict[str, Array] = {}
+        self._atomics: Array | None = None
+
+    def add_atomics(self, sectors: Array, times: int) -> None:
+        """One request for each of these sectors, so many times."""
+        if self._atomics is None:
+            self._atomics = np.zeros(self.touched.size, dtype=np.int64)
+        np.add.at(self._atomics, sectors, times)
+
+    @property
+    def hottest_atomics(self) -> int:
+        """Atomic requests for the sector that had most of them."""
+        return 0 if self._atomics is None else int(self._atomics.max())
+
+    def begin_launch(self) -> None:
+        """Forget the traffic of the launch before."""
+        self.touched[:] = False
+        self.uses.clear()
+        self._atomics = None
 
     def view(self, dtype: str) -> Array:
         found = self._views.get(dtype)
@@ -75,10 +93,12 @@ class DeviceMemory:
             self._add(buffer)
 
     def begin_launch(self) -> None:
-        """Forget what the launch before touched."""
+        """Forget the traffic of the launch before."""
         for buffer in self.by_window.values():
-            buffer.touched[:] = False
-            buffer.uses.clear()
+            buffer.begin_launch()
+
+    def hottest_atomics(self) -> int:
+        return max((buffer.hottest_atomics for buffer in self.by_window.values()), default=0)
 
     def may_depend_on_order(self, *, uses_fences: bool) -> bool:
         """Whether contents could depend on the order of blocks in a way that is not found as a race."""

@@ -7,66 +7,85 @@ import numpy as np
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.machine.geometry import WARP
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
+from coding_framework.cuda.executors.emulator.machine.warp_sums import Amount
 
 SECTOR_BITS = 5
 BANKS = 32
 
 
-def count_sectors(lanes: Lanes, address: Value) -> int:
-    """32-byte sectors that the warps touch; an access is aligned, so each lane touches one."""
+def sectors_of_warps(lanes: Lanes, address: Value) -> Amount:
+    """32-byte sectors that each warp touches; an access is aligned, so each lane touches one."""
     if address.ndim == 0 or (address.shape[1] == 1 and not lanes.base.is_list):
-        return lanes.num_warps
+        return 1
     sectors = lanes.warp_rows(address >> SECTOR_BITS)
-    later, earlier = sectors[..., 1:], sectors[..., :-1]
-    changes = later != earlier
-    if not (later >= earlier).all():
-        sectors = np.sort(sectors, axis=-1)
-        changes = sectors[..., 1:] != sectors[..., :-1]
-    return _total(changes, lanes)
+    flat = sectors.reshape(-1)
+    falls = flat[1:] < flat[:-1]
+    falls[WARP - 1 :: WARP] = False
+    if falls.any():
+        flat = np.sort(sectors, axis=-1).reshape(-1)
+    counts = np.bitwise_count(np.packbits(_is_new(flat)).view(np.uint32))
+    return _of_active(lanes, counts.reshape(sectors.shape[:2]))
 
 
-def _total(changes: Array, lanes: Lanes) -> int:
-    """One sector a warp, and one more at every change; rows that stand for many count as often."""
-    repeat = lanes.base.shape[0] // int(changes.shape[0])
-    if lanes.active_warps is None:
-        return lanes.num_warps + int(np.count_nonzero(changes)) * repeat
-    each = np.count_nonzero(changes, axis=-1)
-    active = np.broadcast_to(lanes.active_warps, each.shape)
-    return lanes.num_warps + int(each[active].sum()) * repeat
+def requested_sectors(lanes: Lanes, offset: Value) -> tuple[Array, int]:
+    """The different sectors of every active warp, one warp after the other, and how often that comes."""
+    rows = lanes.warp_rows(offset >> SECTOR_BITS)
+    flat = np.sort(rows, axis=-1).reshape(-1)
+    is_new = _is_new(flat)
+    if lanes.active_warps is not None:
+        is_new &= np.repeat(np.broadcast_to(lanes.active_warps, rows.shape[:2]), WARP)
+    return flat[is_new], lanes.base.shape[0] // int(rows.shape[0])
 
 
-def count_passes(lanes: Lanes, address: Value, num_bytes: int) -> tuple[int, int]:
-    """Accesses and passes over the 32 four-byte banks.
+def _is_new(flat: Array) -> Array:
+    """Whether each place differs from the one before in its warp."""
+    is_new = np.empty(flat.size, dtype=np.bool_)
+    np.not_equal(flat[1:], flat[:-1], out=is_new[1:])
+    is_new[::WARP] = True
+    return is_new
+
+
+def _of_active(lanes: Lanes, counts: Array) -> Amount:
+    """Zero for warps without an active lane; one number if all warps have the same."""
+    if lanes.active_warps is not None:
+        return counts * lanes.active_warps
+    first = counts[0, 0]
+    return int(first) if (counts == first).all() else counts
+
+
+def total_of_warps(lanes: Lanes, amount: Amount) -> int:
+    """The sum over all active warps; rows that stand for many count as often."""
+    if not isinstance(amount, np.ndarray):
+        return int(amount) * lanes.num_warps
+    return int(amount.sum(dtype=np.int64)) * (lanes.base.shape[0] // int(amount.shape[0]))
+
+
+def count_passes(lanes: Lanes, address: Value, num_bytes: int) -> tuple[int, Amount]:
+    """Accesses of all warps together, and each warp's passes over the 32 four-byte banks.
 
     A pass serves one word of every bank. Wide accesses are served in halves or quarters of a warp;
     each of these counts as one access, so passes over accesses is 1 without conflicts.
     """
     phases = max(1, num_bytes // 4)
     if address.ndim == 0 or address.shape[1] == 1:
-        return lanes.num_warps, lanes.num_warps
+        return lanes.num_warps, 1
     rows = lanes.warp_rows(address)
-    repeat = lanes.base.shape[0] // int(rows.shape[0])
-    keep = None
-    if lanes.active_warps is not None:
-        keep = np.broadcast_to(lanes.active_warps, rows.shape[:2]).reshape(-1)
-    words = (rows.reshape(-1, WARP) if keep is None else rows.reshape(-1, WARP)[keep]) >> 2
-    words = words.reshape(-1, WARP // phases)
-    passes = _bank_passes(words, num_bytes)
-    return words.shape[0] * repeat, passes * repeat
-
-
-def _bank_passes(words: Array, num_bytes: int) -> int:
-    """Largest number of different words that any one bank must serve, summed over the rows."""
+    words = (rows >> 2).reshape(-1, WARP // phases)
     if num_bytes > 4:
-        wide = words[..., None] + np.arange(num_bytes // 4)
-        words = wide.reshape(words.shape[0], -1)
+        words = (words[..., None] + np.arange(num_bytes // 4)).reshape(words.shape[0], -1)
     spread = words.max(axis=1) - words.min(axis=1)
     if (spread < BANKS).all():
-        return int(words.shape[0])
+        return lanes.num_warps * phases, phases
+    passes = _bank_passes(words).reshape(*rows.shape[:2], phases).sum(axis=2)
+    return lanes.num_warps * phases, _of_active(lanes, passes)
+
+
+def _bank_passes(words: Array) -> Array:
+    """Largest number of different words that any one bank must serve, for each row."""
     ordered = np.sort(words, axis=1)
     fresh = np.ones(ordered.shape, dtype=np.bool_)
     fresh[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     row = np.broadcast_to(np.arange(words.shape[0])[:, None], ordered.shape)
     slots = (row * BANKS + (ordered & (BANKS - 1)))[fresh]
     counts = np.bincount(slots, minlength=words.shape[0] * BANKS)
-    return int(counts.reshape(-1, BANKS).max(axis=1).sum())
+    return np.asarray(counts.reshape(-1, BANKS).max(axis=1))

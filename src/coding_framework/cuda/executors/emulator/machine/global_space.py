@@ -8,10 +8,15 @@ from coding_framework.cuda.executors.base import FaultKind, LaunchCounters
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceBuffer, DeviceMemory
-from coding_framework.cuda.executors.emulator.machine.counting import count_sectors
+from coding_framework.cuda.executors.emulator.machine.counting import (
+    requested_sectors,
+    sectors_of_warps,
+    total_of_warps,
+)
 from coding_framework.cuda.executors.emulator.machine.global_faults import bounds_fault
 from coding_framework.cuda.executors.emulator.machine.global_races import GlobalRaces
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.ops.integer import select
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.layout import WINDOW_BITS
@@ -22,10 +27,13 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 class GlobalSpace:
     """What `ld.global`, `st.global` and their constant relatives do."""
 
-    def __init__(self, memory: DeviceMemory, counters: LaunchCounters, races: GlobalRaces | None) -> None:
+    def __init__(
+        self, memory: DeviceMemory, counters: LaunchCounters, races: GlobalRaces | None, tally: Tally
+    ) -> None:
         self._memory = memory
         self._counters = counters
         self._races = races
+        self._tally = tally
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:
         address = lanes.safe(address)
@@ -125,7 +133,11 @@ class GlobalSpace:
     def _count(
         self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer, *, is_load: bool
     ) -> None:
-        counters, sectors = self._counters, count_sectors(lanes, address)
+        if not self._tally.is_on:
+            return
+        counters, of_warps = self._counters, sectors_of_warps(lanes, address)
+        sectors = total_of_warps(lanes, of_warps)
+        self._tally.add_access(lanes, of_warps)
         counters.global_requests += lanes.num_warps
         counters.global_sectors += sectors
         counters.global_useful_bytes += lanes.count * access.num_bytes
@@ -150,6 +162,8 @@ class GlobalSpace:
             )
         self._count(lanes, address, access, buffer, is_load=False)
         buffer.uses.add("returning atomic" if is_read else access.operation)
+        if self._tally.is_on:
+            buffer.add_atomics(*requested_sectors(lanes, address - buffer.base))
         if self._races is not None:
             self._races.atomic(lanes, address, access, buffer)
         return buffer

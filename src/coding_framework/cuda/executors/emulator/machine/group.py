@@ -25,8 +25,8 @@ class Group:
         self.pc = pc
         self.lanes = lanes
         self.registers = registers
-        self.pending = 0
-        """Instructions run since they were last added to the warps' own counts."""
+        self.pending: dict[int, int] = {}
+        """How often it ran each block of the program since that was last added to the warps' own counts."""
         self.barrier: tuple[Value, Value | None, bool, tuple[str, Value] | None] | None = None
         self.line: int | None = None
         self.asleep_at: int | None = None

@@ -47,16 +47,22 @@ class Scheduler:
     """All groups of a chunk, by where they are and what they wait for."""
 
     def __init__(
-        self, kernel: Kernel, machine: Machine, geometry: Geometry, budget: Budget, changes: Changes
+        self,
+        kernel: Kernel,
+        machine: Machine,
+        geometry: Geometry,
+        budget: Budget,
+        changes: Changes,
+        tally: Tally,
     ) -> None:
         self._blocks = kernel.blocks
         self._machine = machine
         self._budget = budget
         self._geometry = geometry
-        self.tally = Tally(kernel, geometry)
+        self.tally = tally
         self._runnable: dict[int, Group] = {}
         self._parked: dict[int, Group] = {}
-        self._barriers = BarrierUnit(geometry, machine.shared_space.races)
+        self._barriers = BarrierUnit(geometry, machine.shared_space.races, tally)
         self._base = Base.whole(geometry)
         self._deferred: list[Group] = []
         self._is_begun = False
@@ -153,7 +159,7 @@ class Scheduler:
         result = block.run(group.registers, self._machine, lanes)
         self.tally.block_warps[block.index] += lanes.num_warps
         self.tally.block_lanes[block.index] += lanes.count
-        group.pending += block.num_issued
+        group.pending[block.index] = group.pending.get(block.index, 0) + 1
         self._budget.left -= (block.num_issued + 1) * max(lanes.count, MIN_CHARGE)
         if self._budget.left < 0:
             raise endless(block, self._budget.limit)
@@ -223,7 +229,7 @@ class Scheduler:
         block = self._blocks[group.pc]
         self.tally.block_warps[block.index] += group.lanes.num_warps
         self.tally.block_lanes[block.index] += group.lanes.count
-        group.pending += block.num_issued
+        group.pending = {block.index: 1}
         self.tally.settle(group)
 
     def _partition(self, group: Group) -> Group:
@@ -239,6 +245,7 @@ class Scheduler:
         group.line = block.last.instruction.line if block.last else block.line
         number, count, arrives_only, reduction = arguments
         group.barrier = (number, count, bool(arrives_only), reduction)
+        self.tally.settle(group)
         is_alone = not (self._runnable or self._parked or self._barriers.waiting)
         if is_alone and not arrives_only and count is None and number.ndim == 0:
             self._barriers.pass_alone(group, block.barrier_result)

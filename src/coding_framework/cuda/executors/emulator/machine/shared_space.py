@@ -7,9 +7,11 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind, LaunchCounters
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.counting import count_passes
+from coding_framework.cuda.executors.emulator.machine.counting import count_passes, total_of_warps
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
+from coding_framework.cuda.executors.emulator.machine.tally import Tally
+from coding_framework.cuda.executors.emulator.machine.warp_sums import Amount
 from coding_framework.cuda.executors.emulator.program.access import Access
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
@@ -25,6 +27,7 @@ class SharedSpace:
         counters: LaunchCounters,
         races: SharedRaces | None,
         garbage: int,
+        tally: Tally,
     ) -> None:
         self.num_bytes = num_bytes
         self._stride = max(16, -(-num_bytes // 16) * 16)
@@ -33,7 +36,8 @@ class SharedSpace:
         self._views: dict[str, Array] = {}
         self._counters = counters
         self.races = races
-        self._passes: dict[tuple[bytes, int, int], tuple[int, int]] = {}
+        self._tally = tally
+        self._passes: dict[tuple[bytes, int, int], tuple[int, Amount]] = {}
 
     def view(self, dtype: str) -> Array:
         """(blocks, elements) of a type."""
@@ -143,12 +147,16 @@ class SharedSpace:
         )
 
     def _count(self, lanes: Lanes, address: Value, access: Access) -> None:
-        if lanes.mask is None and address.ndim and address.shape[0] == 1 and address.size <= 1024:
+        if not self._tally.is_on:
+            return
+        is_plain = lanes.mask is None and not lanes.base.is_list
+        if is_plain and address.ndim and address.shape[0] == 1 and address.size <= 1024:
             key = (address.tobytes(), access.num_bytes, lanes.base.shape[0])
-            if key not in self._passes or lanes.base.is_list:
+            if key not in self._passes:
                 self._passes[key] = count_passes(lanes, address, access.num_bytes)
             accesses, passes = self._passes[key]
         else:
             accesses, passes = count_passes(lanes, address, access.num_bytes)
         self._counters.shared_accesses += accesses
-        self._counters.shared_passes += passes
+        self._counters.shared_passes += total_of_warps(lanes, passes)
+        self._tally.add_shared_passes(lanes, passes)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from coding_framework.cuda.executors.emulator.ptx import Instruction, Variable
 
 Name = tuple[int, str]
@@ -99,4 +102,8 @@ class Kernel:
     """Whether some barriers are for a number of threads, not for the whole block."""
     written_parameters: frozenset[int]
     """Parameters that may flow into the address of a store."""
+    classes: tuple[str, ...]
+    """The classes of its instructions."""
+    issued: npt.NDArray[np.int64]
+    """(blocks, classes): what a warp issues when it runs a block."""
     max_threads: int | None

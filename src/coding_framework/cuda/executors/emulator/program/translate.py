@@ -86,6 +86,7 @@ def _translate(module: Module, function: Function) -> Kernel:
     )
     _generate(blocks, context)
     instructions = [f for b in blocks for f in _all_instructions(b)]
+    classes = tuple(sorted({kind for block in blocks for kind in block.classes}))
     return Kernel(
         name=function.name,
         parameters=function.parameters,
@@ -102,6 +103,8 @@ def _translate(module: Module, function: Function) -> Kernel:
         may_hand_over=may_hand_over(instructions),
         counts_barriers=counts_barriers(instructions),
         written_parameters=written_parameters(instructions, function.parameters, code),
+        classes=classes,
+        issued=np.array([[block.classes.get(kind, 0) for kind in classes] for block in blocks], np.int64),
         max_threads=function.max_threads,
     )
 
