@@ -148,12 +148,12 @@ class TestRealLanes:
         assert victims
 
         def kill_all() -> None:
-            time.sleep(0.3)
+            time.sleep(0.1)
             for pid in victims:
                 os.kill(pid, signal.SIGKILL)
 
         killer = threading.Thread(target=kill_all)
-        items = [(task, Candidate(source="// lane test\n" + task.baseline)) for task in all_tasks()[:5]]
+        items = [(task, Candidate(source="// lane test\n" + task.baseline)) for task in all_tasks()[:10]]
         killer.start()
         evaluations = pool.judge_many(items)
         killer.join()
