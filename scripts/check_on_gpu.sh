@@ -6,19 +6,20 @@
 #   repeat    two runs of every kernel of the catalogue tell the same time
 #   bench     compiles and judgements a second, ratio to torch's load_inline
 #   soak      a thousand judgements, one in ten of them hostile; nothing may leak
-#   kernels   every cheat of the contract `kernel`, and every honest candidate
-#   host      every cheat with host code
-#   tests     the tests that are marked `gpu`, but for those that `kernels` and `host` stand for
+#   suite     every cheat and every honest candidate
+#   kernels   of these, the cheats of the contract `kernel` and the honest candidates
+#   host      of these, the cheats with host code
+#   tests     the tests that are marked `gpu`, but for those that `suite` stands for
 #   lint      adversaries against every task
 #
-# All parts if none is named. What a part prints is in FOLDER/PART.txt, the rows of `kernels` and `host` in
-# FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by default) may be set.
+# If none is named: repeat bench soak suite tests lint. What a part prints is in FOLDER/PART.txt, the rows of
+# the suite in FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by default) may be set.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 folder=${1:?usage: scripts/check_on_gpu.sh FOLDER [PART...]}
 shift
-[ $# -gt 0 ] || set -- repeat bench soak kernels host tests lint
+[ $# -gt 0 ] || set -- repeat bench soak suite tests lint
 python=${PYTHON:-python}
 workers=${WORKERS:-$(nproc)}
 mkdir -p "$folder"
@@ -46,6 +47,7 @@ run_part() {
     repeat) cuda_rl bench repeat --executor gpu --workers "$workers" ;;
     bench) cuda_rl bench judge --executor gpu --workers "$workers" --judgements 1000 --seconds 12 ;;
     soak) cuda_rl bench soak --executor gpu --workers "$workers" --judgements 1000 ;;
+    suite) table suite /,. ;;
     kernels) table kernels kernel/,. ;;
     host) table host extension/,module/ ;;
     tests) gpu_tests ;;

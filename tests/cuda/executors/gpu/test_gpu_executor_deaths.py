@@ -163,6 +163,30 @@ def test_memory_that_is_given_back_is_not_counted_on(answer: Exception | None) -
     assert here.stale_arena() == b""
 
 
+def test_memory_of_a_measurement_that_failed_is_given_back_too() -> None:
+    here = executor(MeasureOutcome(ExecutionFault(FaultKind.OUT_OF_BOUNDS, "outside")), None)
+    here.measure(MEASURE, timeout_s=1)
+    assert here.holds_memory
+    here.release()
+    assert not here.holds_memory
+
+
+def test_a_process_that_keeps_much_memory_serves_its_candidate_and_nobody_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(ScriptedWorker, "close", lambda _: closed.append("closed"))
+    greedy = RunAnswer(RIGHT.outcomes, keeps_memory=True)
+    here = executor(greedy, None, None, MEASURED, RIGHT, RIGHT)
+    here.run(REQUEST, timeout_s=1)
+    here.measure(MEASURE, timeout_s=1)
+    assert not closed
+    here.run(REQUEST, timeout_s=1)
+    assert closed == ["closed"]
+    here.run(REQUEST, timeout_s=1)
+    assert closed == ["closed"]
+
+
 @pytest.mark.parametrize("answer", [None, WorkerDied("killed")])
 def test_a_verifier_lets_go_by_itself_or_by_ending(answer: Exception | None) -> None:
     verifier = GpuVerifier(0)

@@ -36,6 +36,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     MeasureRequest,
     Program,
 )
+from coding_framework.cuda.executors.gpu.session import LoadedModule, Session
 from coding_framework.cuda.executors.gpu.statistics import clocks_agree, median_interval, middle_interval
 from coding_framework.cuda.inputs import plain_kinds
 from coding_framework.cuda.rejection import Rejected
@@ -393,6 +394,35 @@ def test_the_floor_counts_what_must_come_from_memory() -> None:
     floor_us = measured_floor_us(task, {"n": n}, H200)
     assert reads_us < floor_us < 1.5 * reads_us
     assert measured_floor_us(task, {"n": 1}, H200) > 0
+
+
+@pytest.mark.parametrize(("local_bytes", "keeps"), [(0, False), (1024, False), (16_384, True)])
+def test_local_memory_is_admitted_and_remembered(local_bytes: int, keeps: bool) -> None:
+    here = session_on(H200)
+    here.admit(module_with(local_bytes))
+    here.admit(module_with(0))
+    assert here.keeps_memory is keeps
+
+
+def test_local_memory_that_would_fill_the_card_is_refused() -> None:
+    here = session_on(H200)
+    with pytest.raises(KernelFault, match="256,000 bytes of arrays") as raised:
+        here.admit(module_with(256_000))
+    assert raised.value.fault.kind is FaultKind.INVALID_LAUNCH
+    assert not here.keeps_memory
+
+
+def session_on(card: DeviceFacts) -> Session:
+    """With nothing but what is known of the card."""
+    here = Session.__new__(Session)
+    here.facts = card
+    return here
+
+
+def module_with(local_bytes: int) -> LoadedModule:
+    module = LoadedModule.__new__(LoadedModule)
+    module.local_bytes = local_bytes
+    return module
 
 
 def test_peaks_are_those_of_the_data_sheet() -> None:
