@@ -13,7 +13,8 @@
 #   lint      adversaries against every task
 #
 # If none is named: repeat bench soak suite tests lint. What a part prints is in FOLDER/PART.txt, the rows of
-# the suite in FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by default) may be set.
+# the suite in FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by
+# default) may be set.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
