@@ -28,7 +28,10 @@ two calls: the process is stopped while its inputs are put there, and the device
 be done beside the harness: it has one thread (`child/single_thread.py`). A forged answer stops the clock
 early, before the outputs are there. The reference's calls cannot be made to look slow: the candidate is
 stopped while they run, and some are made when it is gone. What is left to a candidate that rewrites the
-harness in its own XX
+harness in its own process is to claim less by what the wall clock cannot tell (an eighth of the harness'
+time, and a third of its own), or to save harness work: the flush cannot be left out, because the verifier
+looks for its bytes; all but its last pass, and the copies, can. Static analysis and the sandbox are there to
+prevent it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from coding_framework.cuda.executors.gpu.statistics import median_interval
 from coding_framework.cuda.executors.host.bench import TaskBench
-from coding_framework.cuda.executors.host.clocks import SKEW, SLACK_US, Block, HeldTime, hold_against_wall
+from coding_framework.cuda.executors.host.clocks import SLACK_US, Block, HeldTime, hold_against_wall
 from coding_framework.cuda.executors.host.outcome import HostSettings, HostTiming
 from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
@@ -105,7 +105,7 @@ def disagreement_words(held: HeldTime) -> str:
             f"its process claims {held.claimed_us:.1f} us a call, but the device goes on for "
             f"{held.left_us:.1f} us after it: work is done outside the call (another stream)"
         )
-    if held.wall_us <= SKEW * held.claimed_us:
+    if held.wall_us <= held.claimed_us + SLACK_US:
         return f"its process claims {held.claimed_us:.1f} us for most calls, and far more for many others"
     return (
         f"its process claims {held.claimed_us:.1f} us a call, but the wall clock leaves "
