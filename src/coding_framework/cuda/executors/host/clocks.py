@@ -1,4 +1,4 @@
-"""From claims and wall clocks to a time that nobody could talk down.
+"""From claims and wall clocks to the time that counts, and what it would take to talk it down.
 
 The child claims a device time for each call. The judge sees a wall time for it: from the request until
 the verifier holds the outputs in its own memory. Between the two lies what the harness itself takes
