@@ -118,12 +118,16 @@ def test_other_secrets_are_other_orders_and_no_order_is_by_number() -> None:
         ("y[i] = ((volatile float*)x)[i];", False),
     ],
 )
-def test_a_run_says_whether_blocks_could_have_handed_data_on(statement: str, may_depend: bool) -> None:
+@pytest.mark.parametrize("counts_work", [True, False])
+def test_a_run_says_whether_blocks_could_have_handed_data_on(
+    statement: str, may_depend: bool, counts_work: bool
+) -> None:
     source = f"""extern "C" __global__ void k(float* x, float* y) {{
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   {statement}
 }}"""
     buffers = {"x": np.zeros(64, F32), "y": np.zeros(65, F32)}
-    outcome = run(source, launch("k", 2, 32, "x", "y"), buffers=buffers, detect_races=False)
+    options = {"detect_races": False, "counts_work": counts_work}
+    outcome = run(source, launch("k", 2, 32, "x", "y"), buffers=buffers, **options)
     assert outcome.fault is None, outcome.fault
     assert outcome.may_depend_on_order is may_depend

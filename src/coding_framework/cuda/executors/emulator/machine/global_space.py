@@ -48,6 +48,7 @@ class GlobalSpace:
             )
         if access.space != "const":
             self._count(lanes, address, access, buffer, is_load=True)
+            buffer.uses.add("strong load" if access.is_strong else "load")
             if self._races is not None:
                 self._races.load(lanes, address, access, buffer)
         return self._take(buffer, address, access)
@@ -143,7 +144,6 @@ class GlobalSpace:
         counters.global_useful_bytes += lanes.count * access.num_bytes
         if is_load:
             counters.global_load_sectors += sectors
-            buffer.uses.add("strong load" if access.is_strong else "load")
         else:
             counters.global_store_sectors += sectors
         self.touch(buffer, address)
