@@ -146,6 +146,10 @@ class LaunchCounters:
     at a barrier goes on from the slowest of those that meet there."""
     path_sectors: int = 0
     """Sectors of global accesses, along such a path."""
+    chain_clocks: float = 0.0
+    """The critical path of the whole launch: who reads what another block wrote goes on from there."""
+    chain_sectors: int = 0
+    """Sectors of global accesses, along such a chain."""
     largest_block: BlockWork = field(default_factory=BlockWork)
     """What the busiest block has to do, whatever the others do."""
 

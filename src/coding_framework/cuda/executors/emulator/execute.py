@@ -24,6 +24,7 @@ from coding_framework.cuda.executors.emulator.machine.buffers import DeviceMemor
 from coding_framework.cuda.executors.emulator.machine.geometry import WARP, Geometry
 from coding_framework.cuda.executors.emulator.machine.global_races import GlobalRaces, WroteUnwatched
 from coding_framework.cuda.executors.emulator.machine.global_space import GlobalSpace
+from coding_framework.cuda.executors.emulator.machine.hand_over import HandOver, Stamps
 from coding_framework.cuda.executors.emulator.machine.local_space import LocalSpace
 from coding_framework.cuda.executors.emulator.machine.machine import Machine
 from coding_framework.cuda.executors.emulator.machine.scheduler import Budget, Scheduler
@@ -141,7 +142,7 @@ class _Run:
         if self._request.detect_races:
             races = GlobalRaces(kernel, launch, self._memory, watch_all=self._watch_all)
         at_once = _blocks_at_once(launch, kernel)
-        order = self._request.order
+        order, stamps = self._request.order, Stamps()
         for numbers in chunks_in_order(prod(launch.grid), at_once, order, shuffle=kernel.may_hand_over):
             geometry = Geometry(launch.grid, launch.block, numbers)
             clocks = _clocks(kernel, geometry)
@@ -150,7 +151,8 @@ class _Run:
             local = LocalSpace(
                 geometry.num_blocks * geometry.num_threads, kernel.local_bytes, self._request.poison
             )
-            space = GlobalSpace(self._memory, counters, races, tally)
+            hand_over = HandOver(stamps, tally) if tally.follows_hand_over else None
+            space = GlobalSpace(self._memory, counters, races, tally, hand_over)
             machine = Machine(parameters, space, shared, local, counters, changes)
             scheduler = Scheduler(kernel, machine, geometry, self._budget, changes, tally)
             yield Part(scheduler, clocks, races)

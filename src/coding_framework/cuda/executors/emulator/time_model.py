@@ -133,16 +133,17 @@ def _compute_us(counters: LaunchCounters, even: float, device: DeviceModel) -> f
 def _latency_us(
     counters: LaunchCounters, held: Occupancy, num_blocks: int, threads: int, device: DeviceModel
 ) -> float:
-    """Waves of blocks, each as long as the longest way through one of them."""
+    """Waves of blocks, each as long as the longest way through one; or blocks that wait for each other."""
     warps = num_blocks * ceil(threads / 32)
     clocks = sum(number * device.latency_of(kind) for kind, number in counters.by_class.items())
-    longest = max(counters.path_clocks, clocks / warps)
-    sectors = max(counters.path_sectors, counters.global_sectors / warps)
     new = counters.unique_sectors / max(1, counters.global_sectors)
     """Share of the sectors that come from DRAM; whose they are is not known, so it is the same for all."""
-    longest += sectors * (device.sector_clocks + new * device.new_sector_clocks)
+    for_sector = device.sector_clocks + new * device.new_sector_clocks
+    longest = max(counters.path_clocks, clocks / warps)
+    longest += max(counters.path_sectors, counters.global_sectors / warps) * for_sector
     waves = ceil(num_blocks / (held.blocks_per_sm * device.num_sms))
-    return _clocks(longest * waves, device)
+    chain = counters.chain_clocks + counters.chain_sectors * for_sector
+    return _clocks(max(longest * waves, chain), device)
 
 
 def profile_from_counters(

@@ -15,6 +15,7 @@ from coding_framework.cuda.executors.emulator.machine.counting import (
 )
 from coding_framework.cuda.executors.emulator.machine.global_faults import bounds_fault
 from coding_framework.cuda.executors.emulator.machine.global_races import GlobalRaces
+from coding_framework.cuda.executors.emulator.machine.hand_over import HandOver
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.ops.integer import select
@@ -28,12 +29,18 @@ class GlobalSpace:
     """What `ld.global`, `st.global` and their constant relatives do."""
 
     def __init__(
-        self, memory: DeviceMemory, counters: LaunchCounters, races: GlobalRaces | None, tally: Tally
+        self,
+        memory: DeviceMemory,
+        counters: LaunchCounters,
+        races: GlobalRaces | None,
+        tally: Tally,
+        hand_over: HandOver | None,
     ) -> None:
         self._memory = memory
         self._counters = counters
         self._races = races
         self._tally = tally
+        self._hand_over = hand_over
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:
         address = lanes.safe(address)
@@ -49,6 +56,8 @@ class GlobalSpace:
         if access.space != "const":
             self._count(lanes, address, access, buffer, is_load=True)
             buffer.uses.add("strong load" if access.is_strong else "load")
+            if self._hand_over is not None:
+                self._hand_over.load(lanes, address, access, buffer)
             if self._races is not None:
                 self._races.load(lanes, address, access, buffer)
         return self._take(buffer, address, access)
@@ -76,6 +85,8 @@ class GlobalSpace:
             )
         self._count(lanes, safe, access, buffer, is_load=False)
         buffer.uses.add("strong store" if access.is_strong else "store")
+        if self._hand_over is not None:
+            self._hand_over.store(lanes, address, access, buffer)
         if lanes.mask is None and address.ndim and address.shape == lanes.base.shape:
             index = (address - buffer.base) >> _SHIFT[access.element_bytes]
             columns = [np.broadcast_to(value, lanes.base.shape) for value in values]
@@ -162,6 +173,8 @@ class GlobalSpace:
             )
         self._count(lanes, address, access, buffer, is_load=False)
         buffer.uses.add("returning atomic" if is_read else access.operation)
+        if self._hand_over is not None:
+            self._hand_over.atomic(lanes, address, access, buffer, is_read=is_read)
         if self._tally.is_on:
             buffer.add_atomics(*requested_sectors(lanes, address - buffer.base))
         if self._races is not None:

@@ -19,7 +19,7 @@ Registers = list[Value]
 class Group:
     """Lanes that run together; `pc` is the block they are about to run."""
 
-    __slots__ = ("asleep_at", "barrier", "lanes", "line", "origin", "pc", "pending", "registers")
+    __slots__ = ("asleep_at", "barrier", "charged", "lanes", "line", "origin", "pc", "pending", "registers")
 
     def __init__(self, pc: int, lanes: Lanes, registers: Registers) -> None:
         self.pc = pc
@@ -27,6 +27,8 @@ class Group:
         self.registers = registers
         self.pending: dict[int, int] = {}
         """How often it ran each block of the program since that was last added to the warps' own counts."""
+        self.charged = 0.0
+        """Clocks of these that are already part of the warps' ways."""
         self.barrier: tuple[Value, Value | None, bool, tuple[str, Value] | None] | None = None
         self.line: int | None = None
         self.asleep_at: int | None = None

@@ -156,10 +156,12 @@ class Scheduler:
     def _step(self, group: Group, block: Block) -> Group | None:
         """Run one block; returns the group that goes on, if one does."""
         lanes = group.lanes
-        result = block.run(group.registers, self._machine, lanes)
         self.tally.block_warps[block.index] += lanes.num_warps
         self.tally.block_lanes[block.index] += lanes.count
         group.pending[block.index] = group.pending.get(block.index, 0) + 1
+        if self.tally.follows_hand_over and block.accesses_memory:
+            self.tally.enter(group, block.index)
+        result = block.run(group.registers, self._machine, lanes)
         self._budget.left -= (block.num_issued + 1) * max(lanes.count, MIN_CHARGE)
         if self._budget.left < 0:
             raise endless(block, self._budget.limit)

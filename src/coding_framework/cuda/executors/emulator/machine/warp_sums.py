@@ -47,6 +47,33 @@ class WarpSums:
         else:
             self._each[base.block[:, 0]] += amount
 
+    def of_lanes(self, lanes: Lanes) -> Array:
+        """The sum of its warp, for each active lane."""
+        base = lanes.base
+        return lanes.compress(base.spread(self._common + self._each_of(lanes)))
+
+    def raise_to(self, lanes: Lanes, least: Array) -> None:
+        """No warp has less than what any of its active lanes is given."""
+        base, active = lanes.base, lanes.active_warps
+        floor = lanes.warp_rows(lanes.expand(least)).max(axis=-1) - self._common
+        if active is not None:
+            floor = np.where(active, floor, 0.0)
+        self._is_uneven = True
+        raised = np.maximum(self._each_of(lanes), floor)
+        if base.is_list:
+            self._each.reshape(-1)[base.warps] = raised[0]
+        elif base.covers_chunk:
+            self._each = raised
+        else:
+            self._each[base.block[:, 0]] = raised
+
+    def _each_of(self, lanes: Lanes) -> Array:
+        """(r, W): what the warps of the base have beside what all have."""
+        base = lanes.base
+        if base.is_list:
+            return self._each.reshape(-1)[base.warps][None]
+        return self._each if base.covers_chunk else self._each[base.block[:, 0]]
+
     def arrive(self, number: int, members: Array) -> None:
         """Warps (blocks, warps) come to a barrier at which others will wait for them."""
         sums = (self._common + self._each).max(axis=1, initial=0.0, where=members)

@@ -87,6 +87,14 @@ def smallest_access(instructions: Sequence[FlatInstruction], space: str) -> int:
     return smallest
 
 
+def accesses_device_memory(instructions: Sequence[FlatInstruction]) -> bool:
+    """Whether any of them may read or write device memory."""
+    return any(
+        flat.instruction.name in _MEMORY and space_of(flat.instruction) in ("global", "generic")
+        for flat in instructions
+    )
+
+
 def uses_fences(instructions: Sequence[FlatInstruction]) -> bool:
     """Whether blocks may hand data to each other through memory, ordered by a fence."""
     for flat in instructions:

@@ -73,6 +73,8 @@ class Block:
     """Instructions by class."""
     barrier_result: int | None = None
     """The register that a `bar.red` fills when the block's threads have met."""
+    accesses_memory: bool = False
+    """Whether it may read or write device memory."""
     quick_exit: bool = False
     """Whether it does nothing but end the thread."""
 

@@ -11,6 +11,7 @@ import numpy as np
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY
 from coding_framework.cuda.executors.emulator.ops import convert, floating, half, integer
 from coding_framework.cuda.executors.emulator.program.analysis import (
+    accesses_device_memory,
     counts_barriers,
     find_liveness,
     may_hand_over,
@@ -142,6 +143,7 @@ def _emit_block(e: Emitter, block: Block) -> None:
     first = block.instructions[0] if block.instructions else block.last
     block.line = first.instruction.line if first else None
     block.is_warp_sync = bool(block.instructions) and is_warp_sync(block.instructions[0].instruction.parts)
+    block.accesses_memory = accesses_device_memory(block.instructions)
     block.quick_exit = block.ending is Ending.EXIT and not block.instructions
     _emit_ending(e, block)
 
