@@ -1,6 +1,6 @@
 """Handler of `mma.sync`: the products m16n8k8 and m16n8k16 of float16 or bfloat16 factors.
 
-Other shapes and types, sparse factors, `ldmatrix` and `wgmma` are not supported.
+Other shapes and types, sparse factors and `wgmma` are not supported.
 """
 
 from __future__ import annotations
