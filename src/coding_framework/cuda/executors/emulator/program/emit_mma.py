@@ -1,4 +1,4 @@
-"""Handler of `mma.sync`: the products m16n8k8 and m16n8k16 of float16 or bfloat16 factors.
+"""Handler of `mma.sync`: the products m16n8k8 and m16n8k16 of halves, m16n8k4 and m16n8k8 of tf32 factors.
 
 Other shapes and types, sparse factors and `wgmma` are not supported.
 """
@@ -10,7 +10,9 @@ from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.ptx import Vector
 from coding_framework.cuda.executors.emulator.ptx.model import Operand
 
-_DEPTHS = {"m16n8k8": 8, "m16n8k16": 16}
+_HALVES = {"m16n8k8": 8, "m16n8k16": 16}
+_DEPTHS = {"f16": _HALVES, "bf16": _HALVES, "tf32": {"m16n8k4": 4, "m16n8k8": 8}}
+"""Extent that is summed over, by type of the factors and shape."""
 
 
 def product(e: Emitter) -> None:
@@ -35,11 +37,11 @@ def _form(parts: tuple[str, ...]) -> Product | None:
     if parts[:3] != ("mma", "sync", "aligned") or parts[4:6] != ("row", "col") or len(parts) != 10:
         return None
     result, factor, other, added = parts[6:]
-    sums = ("f32",) if factor == "bf16" else ("f32", "f16")
-    known = parts[3] in _DEPTHS and factor in ("f16", "bf16") and factor == other
-    if not known or result not in sums or result != added:
+    sums = ("f32", "f16") if factor == "f16" else ("f32",)
+    depth = _DEPTHS.get(factor, {}).get(parts[3])
+    if depth is None or factor != other or result not in sums or result != added:
         return None
-    return Product(_DEPTHS[parts[3]], factor, result)
+    return Product(depth, factor, result)
 
 
 def _items(operand: Operand) -> tuple[Operand | None, ...]:
