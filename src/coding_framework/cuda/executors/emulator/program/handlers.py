@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coding_framework.cuda.executors.emulator.program import (
+    emit_atomic,
     emit_data,
     emit_float,
     emit_integer,
@@ -33,8 +34,9 @@ _ANY_TYPE: dict[str, Handler] = {
     "ld": emit_memory.load,
     "ldu": emit_memory.load,
     "st": emit_memory.store,
-    "atom": emit_memory.atomic,
-    "red": emit_memory.atomic,
+    "atom": emit_atomic.atomic,
+    "red": emit_atomic.atomic,
+    "createpolicy": emit_memory.make_policy,
     "call": emit_memory.builtin_call,
     "mma": emit_mma.product,
     "wmma": emit_tensor.matrix,
