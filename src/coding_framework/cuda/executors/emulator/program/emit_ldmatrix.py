@@ -9,7 +9,7 @@ from coding_framework.cuda.executors.emulator.machine.ldmatrix import EDGE, Matr
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.program.layout import SHARED_BASE
-from coding_framework.cuda.executors.emulator.ptx import Vector
+from coding_framework.cuda.executors.emulator.program.matrix_registers import registers_of
 
 _COUNTS = {"x1": 1, "x2": 2, "x4": 4}
 _SPACES = ("shared", "shared:cta")
@@ -25,9 +25,7 @@ def load_matrices(e: Emitter) -> None:
         raise e.unsupported("form")
     num_matrices = _COUNTS[ins.parts[4]]
     destinations, source = ins.operands
-    items = destinations.items if isinstance(destinations, Vector) else (destinations,)
-    if len(items) != num_matrices:
-        raise e.unsupported("form")
+    items = registers_of(e, destinations, num_matrices)
     access = Access("shared", "i32", 4, ins.line, ins.text, num_lanes=EDGE * num_matrices)
     form = e.context.bind(MatrixLoad(access, num_matrices, transposed))
     address = e.address(source)

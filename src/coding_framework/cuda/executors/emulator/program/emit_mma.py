@@ -5,11 +5,15 @@ Other shapes and types, sparse factors and `wgmma` are not supported.
 
 from __future__ import annotations
 
-from coding_framework.cuda.executors.emulator.machine.mma import Product
+from coding_framework.cuda.executors.emulator.machine.mma import COLUMNS, ROWS, Product
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
-from coding_framework.cuda.executors.emulator.ptx import Vector
-from coding_framework.cuda.executors.emulator.ptx.model import Operand
+from coding_framework.cuda.executors.emulator.program.matrix_registers import (
+    num_registers,
+    register_type,
+    registers_of,
+)
 
+_WARP = 32
 _HALVES = {"m16n8k8": 8, "m16n8k16": 16}
 _DEPTHS = {"f16": _HALVES, "bf16": _HALVES, "tf32": {"m16n8k4": 4, "m16n8k8": 8}}
 """Extent that is summed over, by type of the factors and shape."""
@@ -21,15 +25,25 @@ def product(e: Emitter) -> None:
     form = _form(ins.parts)
     if form is None or e.guard is not None:
         raise e.unsupported("form")
-    kinds = (form.factor, form.factor, form.total)
-    groups = [
-        ", ".join(e.read_dtype(o, _register_type(kind)) for o in _items(operand))
-        for operand, kind in zip(ins.operands[1:], kinds, strict=True)
-    ]
-    arguments = ", ".join(f"({group},)" for group in groups)
+    results, *sources = ins.operands
+    arguments = ", ".join(
+        f"({', '.join(e.read_dtype(o, register_type(kind)) for o in registers_of(e, operand, number))},)"
+        for operand, (kind, number) in zip(sources, _registers(form), strict=True)
+    )
     values = e.assign(f"{e.context.bind(form)}.multiply(L, {arguments})")
-    for position, destination in enumerate(_items(ins.operands[0])):
-        e.write(destination, f"{values}[{position}]", _register_type(form.total))
+    kind, number = _registers(form)[-1]
+    for position, destination in enumerate(registers_of(e, results, number)):
+        e.write(destination, f"{values}[{position}]", register_type(kind))
+
+
+def _registers(form: Product) -> list[tuple[str, int]]:
+    """Type and number of the registers of a, b and c; those of d are as those of c."""
+    sizes = (
+        (form.factor, ROWS * form.depth),
+        (form.factor, form.depth * COLUMNS),
+        (form.total, ROWS * COLUMNS),
+    )
+    return [(kind, num_registers(size // _WARP, kind)) for kind, size in sizes]
 
 
 def _form(parts: tuple[str, ...]) -> Product | None:
@@ -42,12 +56,3 @@ def _form(parts: tuple[str, ...]) -> Product | None:
     if depth is None or factor != other or result not in sums or result != added:
         return None
     return Product(depth, factor, result)
-
-
-def _items(operand: Operand) -> tuple[Operand | None, ...]:
-    assert isinstance(operand, Vector)
-    return operand.items
-
-
-def _register_type(kind: str) -> str:
-    return "f32" if kind == "f32" else "i32"

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 from coding_framework.cuda.executors.emulator.program.emit_memory import space_of
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
-from coding_framework.cuda.executors.emulator.program.fragment import DEPTHS, Fragment, depth_of, fragment_of
-from coding_framework.cuda.executors.emulator.ptx import Vector
+from coding_framework.cuda.executors.emulator.program.fragment import (
+    DEPTHS,
+    Fragment,
+    depth_of,
+    fragment_of,
+    fragment_registers,
+)
+from coding_framework.cuda.executors.emulator.program.matrix_registers import (
+    register_type,
+    registers_of,
+)
 from coding_framework.cuda.executors.emulator.ptx.model import Operand
 
 _SUMS = {"f16": ("f16", "f32"), "bf16": ("f32",), "tf32": ("f32",)}
@@ -22,15 +31,6 @@ def matrix(e: Emitter) -> None:
     if depth_of(ins.parts) is None or e.guard is not None:
         raise e.unsupported("form")
     {"load": _load, "mma": _multiply, "store": _store}[ins.parts[1]](e)
-
-
-def _items(operand: Operand) -> tuple[Operand | None, ...]:
-    assert isinstance(operand, Vector)
-    return operand.items
-
-
-def _register_type(kind: str) -> str:
-    return "f32" if kind == "f32" else "i32"
 
 
 def _place(e: Emitter, address: Operand) -> tuple[str, str, Fragment]:
@@ -47,14 +47,15 @@ def _load(e: Emitter) -> None:
     ins = e.instruction
     address, stride, fragment = _place(e, ins.operands[1])
     values = e.assign(f"m.tensor.load(L, {address}, {stride}, {e.context.bind(fragment)})")
-    for position, destination in enumerate(_items(ins.operands[0])):
-        e.write(destination, f"{values}[{position}]", _register_type(fragment.kind))
+    for position, destination in enumerate(registers_of(e, ins.operands[0], fragment.num_registers)):
+        e.write(destination, f"{values}[{position}]", register_type(fragment.kind))
 
 
 def _store(e: Emitter) -> None:
     ins = e.instruction
     address, stride, fragment = _place(e, ins.operands[0])
-    values = ", ".join(e.read_dtype(o, _register_type(fragment.kind)) for o in _items(ins.operands[1]))
+    registers = registers_of(e, ins.operands[1], fragment.num_registers)
+    values = ", ".join(e.read_dtype(o, register_type(fragment.kind)) for o in registers)
     e.run(f"m.tensor.store(L, {address}, {stride}, ({values},), {e.context.bind(fragment)})")
 
 
@@ -67,15 +68,23 @@ def _multiply(e: Emitter) -> None:
     factor = next((kind for kind in ("bf16", "tf32") if kind in types), "f16")
     if types not in _known_types(depth, factor, (types[0], types[-1])):
         raise e.unsupported("type")
+    results, *operands = ins.operands
     sources = [
-        ", ".join(e.read_dtype(o, _register_type(kind)) for o in _items(operand))
-        for operand, kind in zip(ins.operands[1:], (factor, factor, types[-1]), strict=True)
+        ", ".join(e.read_dtype(o, register_type(kind)) for o in registers_of(e, operand, number))
+        for operand, (kind, number) in zip(operands, _registers(depth, factor, types[-1]), strict=True)
     ]
     form = e.context.bind((layouts, depth, factor, types[-1], types[0]))
     groups = ", ".join(f"({group},)" for group in sources)
     values = e.assign(f"m.tensor.multiply(L, {groups}, {form})")
-    for position, destination in enumerate(_items(ins.operands[0])):
-        e.write(destination, f"{values}[{position}]", _register_type(types[0]))
+    number = _registers(depth, factor, types[0])[-1][1]
+    for position, destination in enumerate(registers_of(e, results, number)):
+        e.write(destination, f"{values}[{position}]", register_type(types[0]))
+
+
+def _registers(depth: int, factor: str, total: str) -> list[tuple[str, int]]:
+    """Type and number of the registers of both factors and of a sum."""
+    held = [("factor", factor), ("factor", factor), ("sum", total)]
+    return [(kind, fragment_registers(depth, role, kind)) for role, kind in held]
 
 
 def _known_types(depth: int, factor: str, sums: tuple[str, str]) -> tuple[tuple[str, ...], ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coding_framework.cuda.executors.emulator.program.access import Access
+from coding_framework.cuda.executors.emulator.program.matrix_registers import num_registers
 
 EDGE = 16
 """Rows and columns of a result, and of everything else but the extent that is summed over."""
@@ -40,6 +41,8 @@ class Fragment:
     """Elements of a row, or of a column where the matrix lies column by column."""
     per_lane: int
     """Elements that a lane holds."""
+    num_registers: int
+    """Registers of a lane."""
 
     @property
     def element_bytes(self) -> int:
@@ -56,14 +59,19 @@ def line_length(role: str, layout: str, depth: int) -> int:
     return depth if (role, layout) in (("a", "row"), ("b", "col")) else EDGE
 
 
+def fragment_registers(depth: int, role: str, kind: str) -> int:
+    """Registers of a lane for a factor or a sum, copies included; KeyError where there is no such thing."""
+    per_lane = EDGE * (depth if role == "factor" else EDGE) // _WARP
+    return num_registers(per_lane, kind) * _COPIES[depth, role, kind]
+
+
 def fragment_of(parts: tuple[str, ...], space: str, line: int | None, text: str) -> Fragment:
     """The fragment of `wmma.load.*` or `wmma.store.d`; KeyError where there is none of the kind."""
     depth = next(DEPTHS[part] for part in parts if part in DEPTHS)
     role, kind = ("factor" if parts[2] in ("a", "b") else "sum"), parts[-1]
     layout = "row" if "row" in parts else "col"
     by_lines = role == "factor" or layout == "row"
-    extents = EDGE * (depth if role == "factor" else EDGE)
-    per_lane = extents // _WARP
+    per_lane = EDGE * (depth if role == "factor" else EDGE) // _WARP
     if not by_lines:
         dtype, count, number = ("f32" if kind == "f32" else "i16"), 1, per_lane
     elif kind in ("f32", "tf32"):
@@ -71,5 +79,12 @@ def fragment_of(parts: tuple[str, ...], space: str, line: int | None, text: str)
     else:
         dtype, count, number = "i32", 4, 1
     access = Access(space=space, dtype=dtype, count=count, line=line, text=text)
-    copies, length = _COPIES[depth, role, kind], line_length(parts[2], layout, depth)
-    return Fragment(kind, copies, by_lines, (access,) * number, length, per_lane)
+    return Fragment(
+        kind=kind,
+        num_copies=_COPIES[depth, role, kind],
+        by_lines=by_lines,
+        accesses=(access,) * number,
+        line_length=line_length(parts[2], layout, depth),
+        per_lane=per_lane,
+        num_registers=fragment_registers(depth, role, kind),
+    )
