@@ -304,6 +304,7 @@ def test_a_module_variable_that_holds_an_address() -> None:
         "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32 {%f1}, {%r1}, {%r1}, {%f1}",
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f1, %f1, %f1}, %rd5, %rd5, 1, 1, 1, 0, 0",
         "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r3}, [%r1]",
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r3, [%r1]",
         "red.global.add.v4.f32 [%rd4], %f1",
         "atom.global.add.f32 %f1, [%rd4], {%f1, %f1}",
         "createpolicy.frob.L2::evict_last.b64 %rd5",

@@ -67,6 +67,16 @@ def test_a_reduction_under_a_condition_adds_only_where_it_holds() -> None:
     np.testing.assert_array_equal(out.reshape(8, 4), want)
 
 
+def test_the_type_may_stand_before_the_operation() -> None:
+    x = RANDOM.integers(-9, 9, (64, 4)).astype(F32)
+    outs = [
+        run_ok(text, launch("k", 1, 64, "y", "x"), buffers={"y": np.zeros(32, F32), "x": x.reshape(-1)})["y"]
+        for text in (REDUCTION, REDUCTION.replace("add.v4.f32", "v4.f32.add"))
+    ]
+    np.testing.assert_array_equal(*outs)
+    assert outs[0].any()
+
+
 def half_reduction(kind: str, count: int) -> str:
     vector = f".v{count}" if count > 1 else ""
     values = ", ".join(f"%{e + 1}" for e in range(count))

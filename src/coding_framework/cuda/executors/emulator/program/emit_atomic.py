@@ -1,12 +1,15 @@
-"""Handler of atomics: `atom` and `red`, on one element or on a vector in device memory."""
+"""Handler of atomics: `atom` and `red`, on one element or on a vector in device memory.
+
+The type may stand before the operation (`red.global.v4.f32.add`), as in the examples of the PTX manual.
+"""
 
 from __future__ import annotations
 
+from coding_framework.cuda.executors.emulator.dtypes import ACCESS
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.emit_memory import (
     access_of,
     elements_of,
-    kind_of,
     operands_of,
 )
 from coding_framework.cuda.executors.emulator.program.emitter import Emitter
@@ -18,7 +21,8 @@ _VECTORS = {"f32": (2, 4), "f16": (2, 4, 8), "bf16": (2, 4, 8), "f16x2": (2, 4),
 
 def atomic(e: Emitter) -> None:
     """atom and red."""
-    ins, kind = e.instruction, kind_of(e)
+    ins = e.instruction
+    kind = next(part for part in reversed(ins.parts) if part in ACCESS)
     operation = next((p for p in ins.parts[1:] if p in _OPERATIONS), None)
     if operation is None:
         raise e.unsupported("operation")

@@ -47,8 +47,7 @@ def access_of(ins: Instruction, kind: str, operation: str = "") -> Access:
     )
 
 
-def kind_of(e: Emitter) -> str:
-    """The type of the elements."""
+def _kind(e: Emitter) -> str:
     kind = e.instruction.parts[-1]
     if kind not in ACCESS:
         raise e.unsupported("type")
@@ -68,7 +67,7 @@ def operands_of(e: Emitter) -> tuple[Operand, ...]:
 
 def load(e: Emitter) -> None:
     """ld and ldu, from every space."""
-    ins, kind = e.instruction, kind_of(e)
+    ins, kind = e.instruction, _kind(e)
     destinations, source = operands_of(e)
     if space_of(ins) == "param" and isinstance(source, Address) and isinstance(source.base, Symbol):
         return _load_parameter(e, source.base, source.offset, kind)
@@ -83,7 +82,7 @@ def load(e: Emitter) -> None:
 
 def store(e: Emitter) -> None:
     """st, to every space."""
-    ins, kind = e.instruction, kind_of(e)
+    ins, kind = e.instruction, _kind(e)
     target, sources = operands_of(e)
     if space_of(ins) == "param" and isinstance(target, Address) and isinstance(target.base, Symbol):
         return _store_parameter(e, target.base, target.offset, kind)

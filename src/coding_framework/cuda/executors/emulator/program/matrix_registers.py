@@ -8,11 +8,10 @@ from coding_framework.cuda.executors.emulator.ptx.model import Operand
 
 
 def registers_of(e: Emitter, operand: Operand, number: int) -> tuple[Operand | None, ...]:
-    """So many registers: `{%r1, %r2}`, or one without braces; any other number is no such instruction."""
-    items = operand.items if isinstance(operand, Vector) else (operand,)
-    if len(items) != number:
+    """So many registers in braces, one too; any other number is no such instruction."""
+    if not isinstance(operand, Vector) or len(operand.items) != number:
         raise e.unsupported("number of registers")
-    return items
+    return operand.items
 
 
 def register_type(kind: str) -> str:
