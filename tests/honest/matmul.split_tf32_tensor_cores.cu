@@ -1,4 +1,4 @@
-// gpu only: tensor cores. Three TF32 products of high and low parts keep float32's accuracy.
+// Three TF32 products of high and low parts keep the accuracy of float32.
 // launch: matmul grid=(ceil_div(n, 16), ceil_div(m, 16)) block=(32)
 #include <mma.h>
 using namespace nvcuda;

@@ -105,7 +105,7 @@ H200 = DeviceModel(
         "shared": 32.0,
         "local": 32.0,
         "atomic": 16.0,  # [est]
-        "tensor": 16.0,  # [H100] a product of 16 x 16 x 16 halves is an instruction of two clocks
+        "tensor": 16.0,  # [H100] two clocks for 16 x 16 x 16 halves, or 16 x 16 x 8 tf32 at half the rate
     },
     l1_bytes_per_clock=128.0,  # [H100]
     latency_clocks={  # [est]

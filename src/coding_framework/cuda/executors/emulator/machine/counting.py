@@ -60,17 +60,19 @@ def total_of_warps(lanes: Lanes, amount: Amount) -> int:
     return int(amount.sum(dtype=np.int64)) * (lanes.base.shape[0] // int(amount.shape[0]))
 
 
-def count_passes(lanes: Lanes, address: Value, num_bytes: int) -> tuple[int, Amount]:
+def count_passes(lanes: Lanes, address: Value, num_bytes: int, num_lanes: int) -> tuple[int, Amount]:
     """Accesses of all warps together, and each warp's passes over the 32 four-byte banks.
 
     A pass serves one word of every bank. Wide accesses are served in halves or quarters of a warp;
-    each of these counts as one access, so passes over accesses is 1 without conflicts.
+    each of these counts as one access, so passes over accesses is 1 without conflicts. Only the first
+    lanes of a warp have addresses, and what would serve the others is left out.
     """
-    phases = max(1, num_bytes // 4)
+    together = WARP // max(1, num_bytes // 4)
+    phases = -(-num_lanes // together)
     if address.ndim == 0 or address.shape[1] == 1:
         return lanes.num_warps, 1
-    rows = lanes.warp_rows(address)
-    words = (rows >> 2).reshape(-1, WARP // phases)
+    rows = lanes.warp_rows(address)[..., :num_lanes]
+    words = (rows >> 2).reshape(-1, together)
     if num_bytes > 4:
         words = (words[..., None] + np.arange(num_bytes // 4)).reshape(words.shape[0], -1)
     spread = words.max(axis=1) - words.min(axis=1)

@@ -162,19 +162,20 @@ class Machine:
         values: tuple[Value, ...],
         what: tuple[Access, str, bool],
         guard: Value | None,
-    ) -> Value:
-        """Returns the old values."""
+    ) -> tuple[Value, ...]:
+        """Returns the old values, one for each element of a vector."""
         access, kind, wants_old = what
         lanes = _under(lanes, guard)
         if not lanes.count:
-            return NUMPY[access.dtype].type(0)
+            return _nothing(access)
         if access.space != "generic":
             return self._atomic_in(access.space, lanes, address, values, access, kind, wants_old)
-        result: Value = NUMPY[access.dtype].type(0)
+        results = _nothing(access)
         for space, part, local in self._by_space(lanes, address):
             old = self._atomic_in(space, part, local, values, access, kind, wants_old)
-            result = select(part.full_mask, old, result)
-        return result
+            mask = part.full_mask
+            results = tuple(select(mask, new, other) for new, other in zip(old, results, strict=True))
+        return results
 
     def _atomic_in(
         self,
@@ -185,7 +186,14 @@ class Machine:
         access: Access,
         kind: str,
         wants_old: bool,
-    ) -> Value:
+    ) -> tuple[Value, ...]:
+        """A vector is so many atomics side by side: one access, but each element on its own."""
+        if access.count > 1 and space != "global":
+            raise KernelFault(
+                FaultKind.UNSUPPORTED,
+                f"atomics on vectors work in device memory only: `{access.text}`",
+                access.line,
+            )
         self.counters.atomics += lanes.num_warps
         safe = lanes.safe(address)
         shift = _SHIFT[access.element_bytes]
@@ -202,6 +210,24 @@ class Machine:
             buffer = self.global_space.atomic_buffer(lanes, safe, access, is_read=wants_old)
             memory, index = buffer.view(access.dtype), (lanes.compress(address) - buffer.base) >> shift
         columns = tuple(lanes.compress(value) for value in values)
+        if access.count == 1:
+            return (self._update(lanes, memory, index, columns, access, kind, wants_old),)
+        return tuple(
+            self._update(lanes, memory, index + position, (column,), access, kind, wants_old)
+            for position, column in enumerate(columns)
+        )
+
+    def _update(
+        self,
+        lanes: Lanes,
+        memory: Array,
+        index: Array,
+        columns: tuple[Array, ...],
+        access: Access,
+        kind: str,
+        wants_old: bool,
+    ) -> Value:
+        """One element of each lane."""
         before = memory[index]
         old = apply_atomic(memory, index, access.operation, columns, kind, wants_old)
         if before.tobytes() != memory[index].tobytes():

@@ -37,7 +37,7 @@ class SharedSpace:
         self._counters = counters
         self.races = races
         self._tally = tally
-        self._passes: dict[tuple[bytes, int, int], tuple[int, Amount]] = {}
+        self._passes: dict[tuple[bytes, int, int, int], tuple[int, Amount]] = {}
 
     def view(self, dtype: str) -> Array:
         """(blocks, elements) of a type."""
@@ -151,12 +151,12 @@ class SharedSpace:
             return
         is_plain = lanes.mask is None and not lanes.base.is_list
         if is_plain and address.ndim and address.shape[0] == 1 and address.size <= 1024:
-            key = (address.tobytes(), access.num_bytes, lanes.base.shape[0])
+            key = (address.tobytes(), access.num_bytes, access.num_lanes, lanes.base.shape[0])
             if key not in self._passes:
-                self._passes[key] = count_passes(lanes, address, access.num_bytes)
+                self._passes[key] = count_passes(lanes, address, access.num_bytes, access.num_lanes)
             accesses, passes = self._passes[key]
         else:
-            accesses, passes = count_passes(lanes, address, access.num_bytes)
+            accesses, passes = count_passes(lanes, address, access.num_bytes, access.num_lanes)
         self._counters.shared_accesses += accesses
         self._counters.shared_passes += total_of_warps(lanes, passes)
         self._tally.add_shared_passes(lanes, passes)

@@ -27,6 +27,8 @@ class Access:
     """`ld.global.nc`."""
     operation: str = ""
     """The atomic operation."""
+    num_lanes: int = 32
+    """The first lanes of a warp, which alone give addresses; fewer than all in an `ldmatrix`."""
 
     @property
     def element_bytes(self) -> int:

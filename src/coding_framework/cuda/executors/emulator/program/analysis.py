@@ -83,7 +83,7 @@ def smallest_access(instructions: Sequence[FlatInstruction], space: str) -> int:
     for flat in instructions:
         ins = flat.instruction
         if ins.name in _MEMORY and space_of(ins) in (space, "generic"):
-            smallest = min(smallest, TYPE_BYTES.get(ins.parts[-1], 4))
+            smallest = min(smallest, _element_bytes(ins.parts))
     return smallest
 
 
@@ -93,6 +93,11 @@ def accesses_device_memory(instructions: Sequence[FlatInstruction]) -> bool:
         flat.instruction.name in _MEMORY and space_of(flat.instruction) in ("global", "generic")
         for flat in instructions
     )
+
+
+def _element_bytes(parts: tuple[str, ...]) -> int:
+    """Bytes of the type, which stands last but in atomics that name it before their operation."""
+    return next((TYPE_BYTES[part] for part in reversed(parts) if part in TYPE_BYTES), 4)
 
 
 def uses_fences(instructions: Sequence[FlatInstruction]) -> bool:

@@ -127,6 +127,8 @@ def convert(e: Emitter) -> None:
     """cvt between any two types."""
     ins = e.instruction
     target, source = ins.parts[-2], ins.parts[-1]
+    if target == "tf32":
+        return _convert_to_tf32(e)
     if target not in STORAGE or source not in STORAGE:
         raise e.unsupported("conversion")
     mode = next((p for p in ins.parts if p in _ROUNDINGS), "")
@@ -144,6 +146,15 @@ def convert(e: Emitter) -> None:
     if "relu" in ins.parts:
         raise e.unsupported("relu")
     return e.write(ins.operands[0], text, dtype)
+
+
+def _convert_to_tf32(e: Emitter) -> None:
+    """`cvt.rna.tf32.f32`, and the two other roundings; a tf32 lies in a register of raw bits."""
+    ins = e.instruction
+    mode = ins.parts[1]
+    if ins.parts != ("cvt", mode, "tf32", "f32") or mode not in ("rna", "rn", "rz"):
+        raise e.unsupported("conversion")
+    e.write(ins.operands[0], f"tf32_encode({e.read(ins.operands[1], 'f32')}, '{mode}')", "i32")
 
 
 def _as_number(e: Emitter, operand: Operand, source: str) -> tuple[str, str]:

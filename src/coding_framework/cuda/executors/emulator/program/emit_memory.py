@@ -1,4 +1,4 @@
-"""Handlers of loads, stores and atomics."""
+"""Handlers of loads and stores; atomics have a file of their own (`emit_atomic`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SPACES = ("global", "shared", "local", "const", "param")
 _ORDERED = ("relaxed", "acquire", "release", "acq_rel", "mmio")
 """Between warps of a block, who only says `volatile` has forgotten a barrier."""
 STRONG = ("volatile", *_ORDERED)
-ATOMIC_OPERATIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
+_NO_POLICY = 0x7FF1DEAD7FE1DEAD
+"""NaN as two float32 and as float64: whoever computes with a policy must not pass by luck."""
 
 
 def space_of(ins: Instruction) -> str:
@@ -53,21 +54,28 @@ def _kind(e: Emitter) -> str:
     return kind
 
 
-def _elements(operand: Operand) -> tuple[Operand | None, ...]:
+def elements_of(operand: Operand) -> tuple[Operand | None, ...]:
+    """The parts of a vector, or the one operand."""
     return operand.items if isinstance(operand, Vector) else (operand,)
+
+
+def operands_of(e: Emitter) -> tuple[Operand, ...]:
+    """Without the policy of a `.L2::cache_hint`, which changes nothing but how long lines are kept."""
+    ins = e.instruction
+    return ins.operands[:-1] if "L2:cache_hint" in ins.parts else ins.operands
 
 
 def load(e: Emitter) -> None:
     """ld and ldu, from every space."""
     ins, kind = e.instruction, _kind(e)
-    source = ins.operands[1]
+    destinations, source = operands_of(e)
     if space_of(ins) == "param" and isinstance(source, Address) and isinstance(source.base, Symbol):
         return _load_parameter(e, source.base, source.offset, kind)
     access = access_of(ins, kind)
     values = e.assign(
         f"m.load_{access.space}(L, {e.address(source)}, {e.context.bind(access)}, {e.guard or 'None'})"
     )
-    for position, destination in enumerate(_elements(ins.operands[0])):
+    for position, destination in enumerate(elements_of(destinations)):
         e.write(destination, f"{values}[{position}]", access.dtype)
     return None
 
@@ -75,11 +83,11 @@ def load(e: Emitter) -> None:
 def store(e: Emitter) -> None:
     """st, to every space."""
     ins, kind = e.instruction, _kind(e)
-    target = ins.operands[0]
+    target, sources = operands_of(e)
     if space_of(ins) == "param" and isinstance(target, Address) and isinstance(target.base, Symbol):
         return _store_parameter(e, target.base, target.offset, kind)
     access = access_of(ins, kind)
-    values = ", ".join(e.read(o, kind) for o in _elements(ins.operands[1]))
+    values = ", ".join(e.read(o, kind) for o in elements_of(sources))
     e.run(
         f"m.store_{access.space}(L, {e.address(target)}, ({values},), "
         f"{e.context.bind(access)}, {e.guard or 'None'})"
@@ -90,7 +98,7 @@ def store(e: Emitter) -> None:
 def _load_parameter(e: Emitter, base: Symbol, offset: int, kind: str) -> None:
     """Kernel parameters are constants of the launch; a callee's are its caller's variables."""
     name = e.context.code.resolve((e.instance, base.name))
-    for position, destination in enumerate(_elements(e.instruction.operands[0])):
+    for position, destination in enumerate(elements_of(e.instruction.operands[0])):
         at = offset + base.offset + position * TYPE_BYTES[kind]
         if name in e.context.parameter_offsets:
             at += e.context.parameter_offsets[name]
@@ -104,7 +112,7 @@ def _load_parameter(e: Emitter, base: Symbol, offset: int, kind: str) -> None:
 
 def _store_parameter(e: Emitter, base: Symbol, offset: int, kind: str) -> None:
     name = e.context.code.resolve((e.instance, base.name))
-    for position, source in enumerate(_elements(e.instruction.operands[1])):
+    for position, source in enumerate(elements_of(e.instruction.operands[1])):
         at = offset + base.offset + position * TYPE_BYTES[kind]
         slot = e.context.registers.add((name[0], f"{name[1]}+{at}"), _slot_type(kind))
         stored = ACCESS[_slot_type(kind)]
@@ -118,21 +126,12 @@ def _slot_type(kind: str) -> str:
     return f"b{max(8 * TYPE_BYTES[kind], 16)}"
 
 
-def atomic(e: Emitter) -> None:
-    """atom and red."""
-    ins, kind = e.instruction, _kind(e)
-    operation = next((p for p in ins.parts[1:] if p in ATOMIC_OPERATIONS), None)
-    if operation is None:
-        raise e.unsupported("operation")
-    returns = ins.name == "atom"
-    address, *sources = ins.operands[1:] if returns else ins.operands
-    access = access_of(ins, kind, operation)
-    wants_old = returns and e.is_read_somewhere(ins.operands[0])
-    name = e.context.bind((access, kind, wants_old))
-    values = ", ".join(e.read(o, kind) for o in sources)
-    old = e.assign(f"m.atomic(L, {e.address(address)}, ({values},), {name}, {e.guard or 'None'})")
-    if returns:
-        e.write(ins.operands[0], old, access.dtype)
+def make_policy(e: Emitter) -> None:
+    """createpolicy: what it makes is for `.L2::cache_hint` alone, so it is no number that means anything."""
+    ins = e.instruction
+    if ins.parts[1] not in ("fractional", "range", "cvt") or ins.parts[-1] != "b64":
+        raise e.unsupported("form")
+    e.write(ins.operands[0], e.context.constant(_NO_POLICY, "i64"), "i64")
 
 
 def copy_async(e: Emitter) -> None:
@@ -152,9 +151,7 @@ def copy_async(e: Emitter) -> None:
 
 def _begin_copy(e: Emitter, lanes: str) -> None:
     """`[target], [source], bytes`, then the bytes to read or a predicate to read none."""
-    ins = e.instruction
-    has_hint = any("cache_hint" in part for part in ins.parts)
-    operands = ins.operands[: len(ins.operands) - has_hint]
+    ins, operands = e.instruction, operands_of(e)
     if len(operands) not in (3, 4):
         raise e.unsupported("form")
     target, source, num_bytes, *extra = operands

@@ -9,8 +9,8 @@ from coding_framework.cuda.executors.emulator.ptx.model import Operand
 
 
 def members_text(e: Emitter) -> str:
-    """The member mask of a warp-wide instruction; `mma` and `wmma` have none and mean everybody."""
-    if e.instruction.name in ("mma", "wmma"):
+    """The member mask of a warp-wide instruction; those on matrices have none and mean everybody."""
+    if e.instruction.name in ("mma", "wmma", "ldmatrix"):
         return "ALL_LANES"
     return e.read_dtype(e.instruction.operands[-1], "u32")
 

@@ -99,7 +99,7 @@ class Emitter:
     def register(self, name: str) -> int:
         return self.context.registers.index((self.instance, name), self.instruction.line)
 
-    def is_read_somewhere(self, operand: Operand) -> bool:
+    def is_read_somewhere(self, operand: Operand | None) -> bool:
         """Whether any instruction of the kernel reads a destination."""
         return isinstance(operand, Register) and (self.instance, operand.name) in self.context.read_names
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from coding_framework.cuda.executors.emulator.program import (
+    emit_atomic,
     emit_data,
     emit_float,
     emit_integer,
+    emit_ldmatrix,
     emit_memory,
     emit_mma,
     emit_tensor,
@@ -32,11 +34,13 @@ _ANY_TYPE: dict[str, Handler] = {
     "ld": emit_memory.load,
     "ldu": emit_memory.load,
     "st": emit_memory.store,
-    "atom": emit_memory.atomic,
-    "red": emit_memory.atomic,
+    "atom": emit_atomic.atomic,
+    "red": emit_atomic.atomic,
+    "createpolicy": emit_memory.make_policy,
     "call": emit_memory.builtin_call,
     "mma": emit_mma.product,
     "wmma": emit_tensor.matrix,
+    "ldmatrix": emit_ldmatrix.load_matrices,
     "shfl": emit_warp.shuffle,
     "vote": emit_warp.vote,
     "match": emit_warp.match,
@@ -112,8 +116,10 @@ def class_of(ins: Instruction) -> str:
         return "convert"
     if name in ("mov", "cvta", "selp", "slct", "isspacep"):
         return "move"
-    if name in ("mma", "wmma", "wgmma", "ldmatrix"):
+    if name in ("mma", "wmma", "wgmma"):
         return "tensor"
+    if name == "ldmatrix":
+        return "shared"
     if name in _SPECIAL and not (name == "div" and parts[-1] not in _FLOATS):
         return "special"
     if any(part in emit_float.HALF_TYPES for part in parts[1:]):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coding_framework.cuda.executors.emulator.dtypes import NUMPY
-from coding_framework.cuda.executors.emulator.ops import convert, floating, half, integer
+from coding_framework.cuda.executors.emulator.ops import convert, floating, half, integer, tf32
 from coding_framework.cuda.executors.emulator.program.analysis import (
     accesses_device_memory,
     counts_barriers,
@@ -45,6 +45,7 @@ def _namespace() -> dict[str, Any]:
     names["float_minimum"], names["float_maximum"] = floating.minimum, floating.maximum
     names["half_decode"], names["half_encode"] = half.decode, half.encode
     names["half_pack"], names["half_unpack"], names["on_pairs"] = half.pack, half.unpack, half.on_pairs
+    names["tf32_encode"] = tf32.encode
     return names
 
 
