@@ -188,3 +188,14 @@ def test_a_comment_sign_in_a_string_hides_no_kernel() -> None:
     for bounds in ("__maxnreg__(64)", "__cluster_dims__(2, 1, 1) __launch_bounds__(256)"):
         assert kernel_names(f"__global__ void {bounds} a() {{}}") == ("a",)
         assert kernel_names(f"__global__ {bounds} void a() {{}}") == ("a",)
+
+
+def test_the_word_global_may_stand_behind_void() -> None:
+    assert kernel_names('extern "C" void __global__ a(float* x) {}\n__global__ void b() {}') == ("a", "b")
+    for bounds in ("__launch_bounds__(256)", "__cluster_dims__(2, 1, 1) __launch_bounds__(256)"):
+        assert kernel_names(f"void __global__ {bounds} a() {{}}") == ("a",)
+        assert kernel_names(f"void {bounds} __global__ a() {{}}") == ("a",)
+    swapped = KERNEL.replace("__global__ void", "void __global__")
+    plan = parse_launch_plan("// launch: vector_add grid=(n) block=(1)\n" + swapped, TASK)
+    assert plan.launches[0].kernel == "vector_add"
+    assert kernel_names("void f(); // __global__\nvoid g(); __device__ void h(); void* __global__x();") == ()

@@ -45,7 +45,7 @@ EXAMPLE = "// launch: my_kernel grid=(ceil_div(n, 256)) block=(256) args=(x, y, 
 _FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
 _SCRATCH = re.compile(r"([A-Za-z_]\w*+)\s++(float32|float16|bfloat16|int32|float|half|int)\s*+\[(.*)\]$")
 _BOUNDS = r"(?:__(?:launch_bounds|cluster_dims|maxnreg|block_size)__\s*+\([^;{}]{0,200}?\)\s*+){0,3}"
-_KERNEL = re.compile(rf"__global__\s++{_BOUNDS}void\s++{_BOUNDS}(\w++)")
+_KERNEL = re.compile(rf"(?:__global__\s++{_BOUNDS}void|\bvoid\s++{_BOUNDS}__global__)\s++{_BOUNDS}(\w++)")
 _MAX_NAMES_SHOWN = 10
 _DTYPES = {"float": "float32", "half": "float16", "int": "int32"}
 
