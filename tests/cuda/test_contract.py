@@ -199,3 +199,42 @@ def test_the_word_global_may_stand_behind_void() -> None:
     plan = parse_launch_plan("// launch: vector_add grid=(n) block=(1)\n" + swapped, TASK)
     assert plan.launches[0].kernel == "vector_add"
     assert kernel_names("void f(); // __global__\nvoid g(); __device__ void h(); void* __global__x();") == ()
+
+
+PLAN = "// launch: vector_add grid=(n) block=(1)"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "// Launch: one thread per element, 256 threads per block",
+        "// launch: a grid of n blocks",
+        "// Launch: 256 threads \u2014 one per element",
+        "// launch: " + "words " * 1000,
+    ],
+)
+def test_a_sentence_beside_a_plan_is_no_part_of_it(prose: str) -> None:
+    for lines in ((prose, PLAN), (PLAN, prose), (prose,) * 70 + (PLAN,)):
+        plan = parse_launch_plan(source(*lines), TASK)
+        assert [launch.line for launch in plan.launches] == [lines.index(PLAN) + 1]
+
+
+def test_a_sentence_alone_is_complained_about() -> None:
+    error = violation(source("// Launch: one thread per element"))
+    assert "`one thread per element` is not a kernel's name" in str(error)
+    assert "`grid=(...)` is missing" in str(violation(source("// launch: vector_add")))
+    assert "plain ASCII" in str(violation(source("// Launch: 256 threads \u2014 one per element")))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// launch: vector_add grid=(n)",
+        "// launch: vector_add shared=4",
+        "// launch: several threads block = 256",
+        "// launch: vector_add gr\u0456d=(n) bl\u043eck=(1)",
+        "// launch: vector_add grid\uff1d(n)",
+    ],
+)
+def test_a_line_with_a_field_is_never_taken_for_a_sentence(line: str) -> None:
+    assert violation(source(PLAN, line)).line == 2

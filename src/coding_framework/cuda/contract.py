@@ -17,7 +17,7 @@ from typing import NoReturn
 import numpy as np
 
 from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
-from coding_framework.cuda.plan_lines import MAX_LAUNCHES, ContractViolation, plan_lines
+from coding_framework.cuda.plan_lines import FIELD, MAX_LAUNCHES, ContractViolation, plan_lines
 from coding_framework.cuda.toolchain.source_scan import without_comments
 from coding_framework.errors import ExpressionError
 from coding_framework.records import Expression, Launch, LaunchPlan, ScratchBuffer, Task, parse_expression
@@ -42,7 +42,6 @@ _FREE_SCRATCH_BYTES = 64 * 2**20
 _SCRATCH_FACTOR = 16
 EXAMPLE = "// launch: my_kernel grid=(ceil_div(n, 256)) block=(256) args=(x, y, n)"
 
-_FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
 _SCRATCH = re.compile(r"([A-Za-z_]\w*+)\s++(float32|float16|bfloat16|int32|float|half|int)\s*+\[(.*)\]$")
 _BOUNDS = r"(?:__(?:launch_bounds|cluster_dims|maxnreg|block_size)__\s*+\([^;{}]{0,200}?\)\s*+){0,3}"
 _KERNEL = re.compile(rf"(?:__global__\s++{_BOUNDS}void|\bvoid\s++{_BOUNDS}__global__)\s++{_BOUNDS}(\w++)")
@@ -149,7 +148,7 @@ def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) 
 
 def _split_fields(text: str, number: int) -> tuple[str, dict[str, str]]:
     """The kernel's name and the text after each `field=`."""
-    pieces = _FIELD.split(text)
+    pieces = FIELD.split(text)
     name = pieces[0].strip().rstrip(",:").rstrip()
     if name and not re.fullmatch(r"[A-Za-z_]\w*", name):
         _fail(number, text, f"`{name}` is not a kernel's name")

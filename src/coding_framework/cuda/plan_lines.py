@@ -1,5 +1,8 @@
 """Finds the lines of a source that state its launch plan, and refuses those that no honest plan needs.
 
+A sentence that begins with "Launch:" and has no field (`grid=`, `block=`, `shared=`, `args=`) is no line of
+the plan where another line has one.
+
 Guarantees: time linear in the source's length; what it returns is printable ASCII of a bounded length
 and a bounded number, so that whatever reads a line further may take its time over it.
 """
@@ -13,10 +16,12 @@ from typing import Literal
 MAX_LAUNCHES = 64
 MAX_SCRATCH_BUFFERS = 64
 MAX_LINE_CHARS = 2_000
+FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _DIRECTIVE = re.compile(r"\s*+//++\s*+(launch|scratch)\s*+:", re.IGNORECASE)
 _ODD = re.compile(r"[^\t -~]")
+_LIKE_EQUALS = re.compile("[=\u207c\u208c\ufe66\uff1d]")
 _SHOWN_CHARS = 120
 
 
@@ -37,6 +42,8 @@ class PlanLine:
     """What follows the colon."""
     number: int
     """1-based line of the source."""
+    whole: str
+    """The line as it stands there."""
 
 
 def plan_lines(source: str) -> list[PlanLine]:
@@ -45,12 +52,26 @@ def plan_lines(source: str) -> list[PlanLine]:
     for number, line in enumerate(_LINE_END.split(source), start=1):
         match = _DIRECTIVE.match(line)
         if match is not None:
-            _check(line, number)
             kind: Literal["launch", "scratch"] = "launch" if match[1].lower() == "launch" else "scratch"
-            found.append(PlanLine(kind, line[match.end() :].strip(), number))
+            found.append(PlanLine(kind, line[match.end() :].strip(), number, line))
+    found = _without_prose(found)
+    for item in found:
+        _check(item.whole, item.number)
     _check_count(found, "launch", "launches", MAX_LAUNCHES)
     _check_count(found, "scratch", "scratch buffers", MAX_SCRATCH_BUFFERS)
     return found
+
+
+def _without_prose(lines: list[PlanLine]) -> list[PlanLine]:
+    launches = [line for line in lines if line.kind == "launch"]
+    if not any(FIELD.search(line.text) for line in launches):
+        return lines
+    return [line for line in lines if line.kind != "launch" or not _is_prose(line.text)]
+
+
+def _is_prose(text: str) -> bool:
+    """No field; what may be one in other letters is kept, so that the complaint names the character."""
+    return not FIELD.search(text) and not (_ODD.search(text) and _LIKE_EQUALS.search(text))
 
 
 def _check(line: str, number: int) -> None:
