@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coding_framework.cuda.contract import (
     ContractViolation,
@@ -13,7 +15,10 @@ from coding_framework.cuda.contract import (
     scratch_limit_bytes,
 )
 from coding_framework.cuda.executors.base import BufferArgument
+from coding_framework.cuda.plan_lines import plan_lines
 from coding_framework.data.tasks import get_task
+from coding_framework.errors import ExpressionError
+from coding_framework.records import parse_expression
 
 TASK = get_task("vector_add")
 ROWS = get_task("row_sum")
@@ -238,3 +243,75 @@ def test_a_sentence_alone_is_complained_about() -> None:
 )
 def test_a_line_with_a_field_is_never_taken_for_a_sentence(line: str) -> None:
     assert violation(source(PLAN, line)).line == 2
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "// one thread per element",
+        "//one thread per element",
+        "// 256 threads, block = 256 (8 warps)",
+        "// grid = number of blocks",
+        "// 2-D tiles: n // 256 of them // or more",
+        "// (one thread per element",
+        "// 256 threads \u2014 one per element",
+        "/// two words",
+        "//",
+    ],
+)
+def test_a_remark_may_follow_the_fields(remark: str) -> None:
+    for fields in ("grid=((n + 3) // 4) block=(256)", "block=256, grid=(n + 3) // 4;"):
+        (launch,) = resolve_launches(
+            parse_launch_plan(source(f"// launch: {fields}  {remark}"), TASK), TASK, {"n": 1000}
+        )
+        assert (launch.grid, launch.block) == ((250, 1, 1), (256, 1, 1))
+    plan = parse_launch_plan(source(f"// scratch: s float32[n // 2] {remark}", PLAN), TASK)
+    assert resolve_scratch(plan, TASK, {"n": 10}) == {"s": ("float32", 5)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "grid"),
+    [
+        ("block=(1) grid=n // 4", 250),
+        ("block=(1) grid=(n) // 4", 250),
+        ("grid=n // 4 block=1", 250),
+        ("grid=n // 4, block=1", 250),
+        ("block=1 grid=n // 4 // 5 // one of five", 50),
+        ("block=(1) grid=(n // 4 // 5)", 50),
+        ("block=(1) grid=n // (4 * 5) + 1", 51),
+        ("block=(1) grid=n // ceil_div(n, 50)", 50),
+    ],
+)
+def test_two_slashes_divide_where_arithmetic_follows(fields: str, grid: int) -> None:
+    plan = parse_launch_plan(source(f"// launch: {fields}"), TASK)
+    assert resolve_launches(plan, TASK, {"n": 1000})[0].grid == (grid, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ("block=(1) grid=n // TILE", "`TILE` is neither"),
+        ("block=(1) grid=n // TILE * 4", "`TILE` is neither"),
+        ("block=(1) grid=n // tile(4)", "unknown function 'tile'"),
+        ("block=(1) grid=n // blockDim.x", "unexpected character '.'"),
+        ("block=(1) grid=n // \uff12", "plain ASCII"),
+        ("block=(1) grid=(n // one thread)", "found 'thread'|unexpected 'thread'"),
+        ("grid=(n) // one block per row block=(1)", "`block=\\(...\\)` is missing"),
+    ],
+)
+def test_a_division_that_cannot_be_read_is_no_remark(fields: str, complaint: str) -> None:
+    with pytest.raises(ContractViolation, match=complaint):
+        parse_launch_plan(source(f"// launch: {fields}"), TASK)
+
+
+@given(st.lists(st.sampled_from([*"nm0189+-*/%(), ", "//", " // ", "min(", "ceil_div("]), max_size=25))
+def test_no_expression_is_taken_for_a_remark(pieces: list[str]) -> None:
+    text = "".join(pieces).strip()
+    try:
+        parse_expression(text)
+    except ExpressionError:
+        return
+    fields = f"k block=(1) shared={text}"
+    assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
+    fields = f"k shared={text}, block=(1)"
+    assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
