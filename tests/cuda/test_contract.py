@@ -315,3 +315,21 @@ def test_no_expression_is_taken_for_a_remark(pieces: list[str]) -> None:
     assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
     fields = f"k shared={text}, block=(1)"
     assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
+
+
+@pytest.mark.parametrize(
+    ("shared", "num_bytes"),
+    [
+        ("128 * sizeof(float)", 512),
+        ("(n * sizeof(float4))  // four at a time", 160),
+        ("n // sizeof(unsigned int)", 2),
+    ],
+)
+def test_shared_memory_may_be_given_by_the_size_of_a_type(shared: str, num_bytes: int) -> None:
+    plan = parse_launch_plan(source(f"{PLAN} shared={shared}"), TASK)
+    assert resolve_launches(plan, TASK, {"n": 10})[0].shared_bytes == num_bytes
+
+
+def test_a_type_of_the_source_has_no_size_in_the_plan() -> None:
+    error = violation(source(f"{PLAN} shared=4 * sizeof(Tile)"))
+    assert "the size of the type 'Tile' is not known" in str(error)
