@@ -333,3 +333,23 @@ def test_shared_memory_may_be_given_by_the_size_of_a_type(shared: str, num_bytes
 def test_a_type_of_the_source_has_no_size_in_the_plan() -> None:
     error = violation(source(f"{PLAN} shared=4 * sizeof(Tile)"))
     assert "the size of the type 'Tile' is not known" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("comment", "line"),
+    [
+        ("/* Adds.\n * launch: vector_add grid=(n) block=(1)\n */", 2),
+        ("/* launch: vector_add grid=(n) block=(1) */", 1),
+        ("/*\n\nlaunch: vector_add grid=(n) block=(1)\n*/", 3),
+        ("/** Launch : grid = (n)\n */", 1),
+    ],
+)
+def test_a_plan_in_a_block_comment_is_told_where_it_belongs(comment: str, line: int) -> None:
+    error = violation(source(comment))
+    assert error.line == line
+    assert "no launch plan: its lines must be `//` comments, not part of a `/* */` comment" in str(error)
+
+
+def test_only_a_plan_is_taken_for_one_in_a_block_comment() -> None:
+    assert "/*" not in str(violation(source("/* launch: one thread per element */")))
+    assert parse_launch_plan(source("/* launch: grid=(2) block=(2) */", PLAN), TASK).launches[0].line == 2

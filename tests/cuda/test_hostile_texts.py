@@ -112,6 +112,7 @@ PIECES = (
     ),
     *(
         "// launch: ",
+        "* launch: ",
         "// launch: grid=(1) block=(1)\n",
         "// scratch: s float[n]\n",
         "grid =",

@@ -17,7 +17,7 @@ from typing import NoReturn
 import numpy as np
 
 from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
-from coding_framework.cuda.plan_lines import FIELD, MAX_LAUNCHES, ContractViolation, plan_lines
+from coding_framework.cuda.plan_lines import FIELD, MAX_LAUNCHES, ContractViolation, plan_lines, unmarked_line
 from coding_framework.cuda.toolchain.source_scan import without_comments
 from coding_framework.errors import ExpressionError
 from coding_framework.records import Expression, Launch, LaunchPlan, ScratchBuffer, Task, parse_expression
@@ -65,7 +65,7 @@ def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
         else:
             scratch.append(_parse_scratch(line.text, line.number, task))
     if not launches:
-        raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
+        _fail_without_plan(source)
     plan = LaunchPlan(launches=tuple(launches), scratch=tuple(scratch))
     _check_names(plan, task)
     return plan
@@ -120,6 +120,17 @@ def buffer_names(plan: LaunchPlan, task: Task) -> frozenset[str]:
     """Everything that `args` may name as a pointer."""
     specs = (*task.inputs, *task.outputs)
     return frozenset([spec.name for spec in specs] + [buffer.name for buffer in plan.scratch])
+
+
+def _fail_without_plan(source: str) -> NoReturn:
+    line = unmarked_line(source)
+    if line is None:
+        raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
+    raise ContractViolation(
+        f"line {line}: there is no launch plan: its lines must be `//` comments, not part of a `/* */` "
+        f"comment; expected a line such as  {EXAMPLE}",
+        line,
+    )
 
 
 def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) -> Launch:

@@ -21,6 +21,7 @@ FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _DIRECTIVE = re.compile(r"\s*+//++\s*+(launch|scratch)\s*+:", re.IGNORECASE)
+_UNMARKED = re.compile(r"[\s/*]*+launch\s*+:", re.IGNORECASE)
 _ODD = re.compile(r"[^\t -~]")
 _MARK = re.compile(rf"[()]|//++|{FIELD.pattern}", re.IGNORECASE)
 _SCRATCH_REMARK = re.compile(r"\]\s*+(?=//)")
@@ -67,6 +68,15 @@ def plan_lines(source: str) -> list[PlanLine]:
     _check_count(found, "launch", "launches", MAX_LAUNCHES)
     _check_count(found, "scratch", "scratch buffers", MAX_SCRATCH_BUFFERS)
     return found
+
+
+def unmarked_line(source: str) -> int | None:
+    """1-based line of the first launch that stands in a `/* */` comment, or in none."""
+    for number, line in enumerate(_LINE_END.split(source), start=1):
+        match = _UNMARKED.match(line)
+        if match is not None and FIELD.search(line, match.end()):
+            return number
+    return None
 
 
 def _scratch_end(text: str) -> int:
