@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from coding_framework.cuda.contract import (
     ContractViolation,
@@ -13,7 +15,10 @@ from coding_framework.cuda.contract import (
     scratch_limit_bytes,
 )
 from coding_framework.cuda.executors.base import BufferArgument
+from coding_framework.cuda.plan_lines import plan_lines
 from coding_framework.data.tasks import get_task
+from coding_framework.errors import ExpressionError
+from coding_framework.records import parse_expression
 
 TASK = get_task("vector_add")
 ROWS = get_task("row_sum")
@@ -188,3 +193,163 @@ def test_a_comment_sign_in_a_string_hides_no_kernel() -> None:
     for bounds in ("__maxnreg__(64)", "__cluster_dims__(2, 1, 1) __launch_bounds__(256)"):
         assert kernel_names(f"__global__ void {bounds} a() {{}}") == ("a",)
         assert kernel_names(f"__global__ {bounds} void a() {{}}") == ("a",)
+
+
+def test_the_word_global_may_stand_behind_void() -> None:
+    assert kernel_names('extern "C" void __global__ a(float* x) {}\n__global__ void b() {}') == ("a", "b")
+    for bounds in ("__launch_bounds__(256)", "__cluster_dims__(2, 1, 1) __launch_bounds__(256)"):
+        assert kernel_names(f"void __global__ {bounds} a() {{}}") == ("a",)
+        assert kernel_names(f"void {bounds} __global__ a() {{}}") == ("a",)
+    swapped = KERNEL.replace("__global__ void", "void __global__")
+    plan = parse_launch_plan("// launch: vector_add grid=(n) block=(1)\n" + swapped, TASK)
+    assert plan.launches[0].kernel == "vector_add"
+    assert kernel_names("void f(); // __global__\nvoid g(); __device__ void h(); void* __global__x();") == ()
+
+
+PLAN = "// launch: vector_add grid=(n) block=(1)"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "// Launch: one thread per element, 256 threads per block",
+        "// launch: a grid of n blocks",
+        "// Launch: 256 threads \u2014 one per element",
+        "// launch: " + "words " * 1000,
+    ],
+)
+def test_a_sentence_beside_a_plan_is_no_part_of_it(prose: str) -> None:
+    for lines in ((prose, PLAN), (PLAN, prose), (prose,) * 70 + (PLAN,)):
+        plan = parse_launch_plan(source(*lines), TASK)
+        assert [launch.line for launch in plan.launches] == [lines.index(PLAN) + 1]
+
+
+def test_a_sentence_alone_is_complained_about() -> None:
+    error = violation(source("// Launch: one thread per element"))
+    assert "`one thread per element` is not a kernel's name" in str(error)
+    assert "`grid=(...)` is missing" in str(violation(source("// launch: vector_add")))
+    assert "plain ASCII" in str(violation(source("// Launch: 256 threads \u2014 one per element")))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "// launch: vector_add grid=(n)",
+        "// launch: vector_add shared=4",
+        "// launch: several threads block = 256",
+        "// launch: vector_add gr\u0456d=(n) bl\u043eck=(1)",
+        "// launch: vector_add grid\uff1d(n)",
+    ],
+)
+def test_a_line_with_a_field_is_never_taken_for_a_sentence(line: str) -> None:
+    assert violation(source(PLAN, line)).line == 2
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "// one thread per element",
+        "//one thread per element",
+        "// 256 threads, block = 256 (8 warps)",
+        "// grid = number of blocks",
+        "// 2-D tiles: n // 256 of them // or more",
+        "// (one thread per element",
+        "// 256 threads \u2014 one per element",
+        "/// two words",
+        "//",
+    ],
+)
+def test_a_remark_may_follow_the_fields(remark: str) -> None:
+    for fields in ("grid=((n + 3) // 4) block=(256)", "block=256, grid=(n + 3) // 4;"):
+        (launch,) = resolve_launches(
+            parse_launch_plan(source(f"// launch: {fields}  {remark}"), TASK), TASK, {"n": 1000}
+        )
+        assert (launch.grid, launch.block) == ((250, 1, 1), (256, 1, 1))
+    plan = parse_launch_plan(source(f"// scratch: s float32[n // 2] {remark}", PLAN), TASK)
+    assert resolve_scratch(plan, TASK, {"n": 10}) == {"s": ("float32", 5)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "grid"),
+    [
+        ("block=(1) grid=n // 4", 250),
+        ("block=(1) grid=(n) // 4", 250),
+        ("grid=n // 4 block=1", 250),
+        ("grid=n // 4, block=1", 250),
+        ("block=1 grid=n // 4 // 5 // one of five", 50),
+        ("block=(1) grid=(n // 4 // 5)", 50),
+        ("block=(1) grid=n // (4 * 5) + 1", 51),
+        ("block=(1) grid=n // ceil_div(n, 50)", 50),
+    ],
+)
+def test_two_slashes_divide_where_arithmetic_follows(fields: str, grid: int) -> None:
+    plan = parse_launch_plan(source(f"// launch: {fields}"), TASK)
+    assert resolve_launches(plan, TASK, {"n": 1000})[0].grid == (grid, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ("block=(1) grid=n // TILE", "`TILE` is neither"),
+        ("block=(1) grid=n // TILE * 4", "`TILE` is neither"),
+        ("block=(1) grid=n // tile(4)", "unknown function 'tile'"),
+        ("block=(1) grid=n // blockDim.x", "unexpected character '.'"),
+        ("block=(1) grid=n // \uff12", "plain ASCII"),
+        ("block=(1) grid=(n // one thread)", "found 'thread'|unexpected 'thread'"),
+        ("grid=(n) // one block per row block=(1)", "`block=\\(...\\)` is missing"),
+    ],
+)
+def test_a_division_that_cannot_be_read_is_no_remark(fields: str, complaint: str) -> None:
+    with pytest.raises(ContractViolation, match=complaint):
+        parse_launch_plan(source(f"// launch: {fields}"), TASK)
+
+
+@given(st.lists(st.sampled_from([*"nm0189+-*/%(), ", "//", " // ", "min(", "ceil_div("]), max_size=25))
+def test_no_expression_is_taken_for_a_remark(pieces: list[str]) -> None:
+    text = "".join(pieces).strip()
+    try:
+        parse_expression(text)
+    except ExpressionError:
+        return
+    fields = f"k block=(1) shared={text}"
+    assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
+    fields = f"k shared={text}, block=(1)"
+    assert [line.text for line in plan_lines(f"// launch: {fields}")] == [fields]
+
+
+@pytest.mark.parametrize(
+    ("shared", "num_bytes"),
+    [
+        ("128 * sizeof(float)", 512),
+        ("(n * sizeof(float4))  // four at a time", 160),
+        ("n // sizeof(unsigned int)", 2),
+    ],
+)
+def test_shared_memory_may_be_given_by_the_size_of_a_type(shared: str, num_bytes: int) -> None:
+    plan = parse_launch_plan(source(f"{PLAN} shared={shared}"), TASK)
+    assert resolve_launches(plan, TASK, {"n": 10})[0].shared_bytes == num_bytes
+
+
+def test_a_type_of_the_source_has_no_size_in_the_plan() -> None:
+    error = violation(source(f"{PLAN} shared=4 * sizeof(Tile)"))
+    assert "the size of the type 'Tile' is not known" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("comment", "line"),
+    [
+        ("/* Adds.\n * launch: vector_add grid=(n) block=(1)\n */", 2),
+        ("/* launch: vector_add grid=(n) block=(1) */", 1),
+        ("/*\n\nlaunch: vector_add grid=(n) block=(1)\n*/", 3),
+        ("/** Launch : grid = (n)\n */", 1),
+    ],
+)
+def test_a_plan_in_a_block_comment_is_told_where_it_belongs(comment: str, line: int) -> None:
+    error = violation(source(comment))
+    assert error.line == line
+    assert "no launch plan: its lines must be `//` comments, not part of a `/* */` comment" in str(error)
+
+
+def test_only_a_plan_is_taken_for_one_in_a_block_comment() -> None:
+    assert "/*" not in str(violation(source("/* launch: one thread per element */")))
+    assert parse_launch_plan(source("/* launch: grid=(2) block=(2) */", PLAN), TASK).launches[0].line == 2

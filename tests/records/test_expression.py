@@ -31,10 +31,33 @@ from coding_framework.records import Launch, parse_expression
         ("ceil((n + m) / 256)", 4),
         ("ceil(n)", 1000),
         ("ceil_div(n * m, 4 * 256) + 1", 21),
+        ("128 * sizeof(float)", 512),
+        ("sizeof( unsigned  int ) * m + sizeof(float4)", 96),
+        ("n // sizeof(long long)", 125),
     ],
 )
 def test_an_expression_has_the_value_that_its_author_means(text: str, value: int) -> None:
     assert parse_expression(text).evaluate({"n": 1000, "m": 20}) == value
+
+
+@pytest.mark.parametrize(
+    ("size", "types"),
+    [
+        (1, ["char", "unsigned char", "bool", "uint8_t"]),
+        (2, ["short", "unsigned short", "half", "__half", "__nv_bfloat16", "uchar2"]),
+        (3, ["char3"]),
+        (4, ["int", "unsigned", "unsigned int", "float", "half2", "__half2", "__nv_bfloat162", "uint32_t"]),
+        (8, ["double", "long", "long long", "unsigned long long", "int64_t", "size_t", "float2", "int2"]),
+        (12, ["float3"]),
+        (16, ["float4", "int4", "uint4", "double2", "longlong2", "ulonglong2"]),
+        (32, ["double4"]),
+    ],
+)
+def test_the_size_of_a_type_is_the_compilers(size: int, types: list[str]) -> None:
+    for name in types:
+        expression = parse_expression(f"sizeof({name})")
+        assert (name, expression.evaluate({})) == (name, size)
+        assert not expression.names
 
 
 @pytest.mark.parametrize(
@@ -52,6 +75,13 @@ def test_an_expression_has_the_value_that_its_author_means(text: str, value: int
         ("* n", "unexpected '*'"),
         ("min(n", "ends too early"),
         ("min(n 2)", "expected ')'"),
+        ("sizeof(n)", "the size of the type 'n' is not known"),
+        ("sizeof(4 * n)", "the size of the type '4 * n' is not known"),
+        ("sizeof()", "the size of the type '' is not known"),
+        ("sizeof(float*)", "the size of the type 'float *' is not known"),
+        ("sizeof(float", "ends too early"),
+        ("sizeof(float))", "unexpected ')'"),
+        ("sizeof(float, int)", "is not known"),
         ("n" * 500, "longer than 400"),
         ("(" * 60 + "n" + ")" * 60, "too deeply nested"),
         ("__import__('os')", "unexpected character"),
@@ -84,7 +114,12 @@ def test_both_ways_to_round_a_quotient_up_agree(a: int, b: int) -> None:
     assert parse_expression("ceil_div(a, b)").evaluate(values) == expected
 
 
-@given(st.text(alphabet="abn0123456789+-*/%(), ", max_size=40))
+@given(
+    st.text(alphabet="abn0123456789+-*/%(), ", max_size=40)
+    | st.lists(st.sampled_from(["sizeof", "sizeof(", "float", "unsigned int", ")", "n", " ", "*", "2"])).map(
+        "".join
+    )
+)
 def test_any_text_either_parses_or_is_refused_with_an_expression_error(text: str) -> None:
     try:
         expression = parse_expression(text)

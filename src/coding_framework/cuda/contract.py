@@ -17,7 +17,7 @@ from typing import NoReturn
 import numpy as np
 
 from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
-from coding_framework.cuda.plan_lines import MAX_LAUNCHES, ContractViolation, plan_lines
+from coding_framework.cuda.plan_lines import FIELD, MAX_LAUNCHES, ContractViolation, plan_lines, unmarked_line
 from coding_framework.cuda.toolchain.source_scan import without_comments
 from coding_framework.errors import ExpressionError
 from coding_framework.records import Expression, Launch, LaunchPlan, ScratchBuffer, Task, parse_expression
@@ -42,10 +42,9 @@ _FREE_SCRATCH_BYTES = 64 * 2**20
 _SCRATCH_FACTOR = 16
 EXAMPLE = "// launch: my_kernel grid=(ceil_div(n, 256)) block=(256) args=(x, y, n)"
 
-_FIELD = re.compile(r"(?<!\w)(grid|block|shared|args)\s*+=", re.IGNORECASE)
 _SCRATCH = re.compile(r"([A-Za-z_]\w*+)\s++(float32|float16|bfloat16|int32|float|half|int)\s*+\[(.*)\]$")
 _BOUNDS = r"(?:__(?:launch_bounds|cluster_dims|maxnreg|block_size)__\s*+\([^;{}]{0,200}?\)\s*+){0,3}"
-_KERNEL = re.compile(rf"__global__\s++{_BOUNDS}void\s++{_BOUNDS}(\w++)")
+_KERNEL = re.compile(rf"(?:__global__\s++{_BOUNDS}void|\bvoid\s++{_BOUNDS}__global__)\s++{_BOUNDS}(\w++)")
 _MAX_NAMES_SHOWN = 10
 _DTYPES = {"float": "float32", "half": "float16", "int": "int32"}
 
@@ -66,7 +65,7 @@ def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
         else:
             scratch.append(_parse_scratch(line.text, line.number, task))
     if not launches:
-        raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
+        _fail_without_plan(source)
     plan = LaunchPlan(launches=tuple(launches), scratch=tuple(scratch))
     _check_names(plan, task)
     return plan
@@ -123,6 +122,17 @@ def buffer_names(plan: LaunchPlan, task: Task) -> frozenset[str]:
     return frozenset([spec.name for spec in specs] + [buffer.name for buffer in plan.scratch])
 
 
+def _fail_without_plan(source: str) -> NoReturn:
+    line = unmarked_line(source)
+    if line is None:
+        raise ContractViolation(f"there is no launch plan; expected a comment line such as  {EXAMPLE}")
+    raise ContractViolation(
+        f"line {line}: there is no launch plan: its lines must be `//` comments, not part of a `/* */` "
+        f"comment; expected a line such as  {EXAMPLE}",
+        line,
+    )
+
+
 def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) -> Launch:
     name, fields = _split_fields(text, number)
     if not name:
@@ -149,7 +159,7 @@ def _parse_launch(text: str, number: int, kernels: tuple[str, ...], task: Task) 
 
 def _split_fields(text: str, number: int) -> tuple[str, dict[str, str]]:
     """The kernel's name and the text after each `field=`."""
-    pieces = _FIELD.split(text)
+    pieces = FIELD.split(text)
     name = pieces[0].strip().rstrip(",:").rstrip()
     if name and not re.fullmatch(r"[A-Za-z_]\w*", name):
         _fail(number, text, f"`{name}` is not a kernel's name")

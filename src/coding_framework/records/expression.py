@@ -5,12 +5,13 @@ Grammar (no `eval`, ever):
     sum     := product (("+" | "-") product)*
     product := unary (("*" | "/" | "//" | "%") unary)*
     unary   := "-" unary | atom
-    atom    := NUMBER | NAME | NAME "(" sum ("," sum)* ")" | "(" sum ")"
+    atom    := NUMBER | NAME | NAME "(" sum ("," sum)* ")" | "(" sum ")" | "sizeof" "(" NAME+ ")"
 
 `/` and `//` both divide and round down, as in C for the non-negative values met here. Functions:
-`min`, `max`, `ceil_div(a, b)` and `ceil(a / b)` as people write it. Guarantees: parsing is linear,
-values stay below 2**63, nesting and length are bounded, evaluating does not recurse, only ASCII is
-read, and every error quotes the text and says what was expected.
+`min`, `max`, `ceil_div(a, b)` and `ceil(a / b)` as people write it. `sizeof` knows the types of C++ and CUDA
+by name (`type_sizes.py`), none that a source declares. Guarantees: parsing is linear, values stay below
+2**63, nesting and length are bounded, evaluating does not recurse, only ASCII is read, and every error
+quotes the text and says what was expected.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Annotated, Any, NoReturn
 from pydantic import BeforeValidator, PlainSerializer
 
 from coding_framework.errors import ExpressionError
+from coding_framework.records.type_sizes import TYPE_SIZES
 
 MAX_EXPRESSION_CHARS = 400
 MAX_DEPTH = 32
@@ -108,7 +110,7 @@ class _Parser:
     def _fail(self, reason: str) -> NoReturn:
         raise ExpressionError(
             f"{reason} in the expression {self.text.strip()!a}; expected integers, dimension names, "
-            "+ - * / // %, min, max, ceil_div(a, b) or ceil(a / b)"
+            "+ - * / // %, min, max, ceil_div(a, b), ceil(a / b) or sizeof(float)"
         )
 
     def _peek(self) -> str | None:
@@ -170,7 +172,7 @@ class _Parser:
         elif not (token[0].isalpha() or token[0] == "_"):
             self._fail(f"unexpected '{token}'")
         elif self._peek() == "(":
-            self._call(token)
+            self._sizeof() if token == "sizeof" else self._call(token)
         else:
             self.names.add(token)
             self.program.append(("name", token))
@@ -193,6 +195,17 @@ class _Parser:
         if arity is not None and count != arity:
             self._fail(f"{name} takes {arity} arguments, not {count}")
         self.program.append((name, count))
+
+    def _sizeof(self) -> None:
+        self._expect("(")
+        words: list[str] = []
+        while self._peek() not in (")", None):
+            words.append(self._take())
+        self._expect(")")
+        size = TYPE_SIZES.get(" ".join(words))
+        if size is None:
+            self._fail(f"the size of the type '{' '.join(words)}' is not known")
+        self.program.append(("push", size))
 
     def _ceil(self, count: int) -> None:
         """`ceil(a / b)` means rounding the quotient up: the division that was written last is replaced."""

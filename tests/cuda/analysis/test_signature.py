@@ -120,6 +120,17 @@ def test_what_may_be_a_pointer_gets_no_number(source: str) -> None:
     assert refusal(source) != ""
 
 
+@pytest.mark.parametrize("source", [*HIDDEN_POINTERS.values(), f"{BEGIN}(float* x) {{}}"])
+def test_a_pointer_is_seen_where_global_stands_behind_void(source: str) -> None:
+    assert "__global__ void" in source
+    assert refusal(source.replace("__global__ void", "void __global__")) != ""
+
+
+@pytest.mark.parametrize("declaration", NUMBERS.values(), ids=NUMBERS)
+def test_a_number_is_seen_where_global_stands_behind_void(declaration: str) -> None:
+    assert refusal(f'extern "C" void __global__ {declaration} {{}}') == ""
+
+
 UNREADABLE = {
     "no such kernel": "__global__ void other(int n) {}",
     "parameters by a doubtful macro": f"#if 1\n#define TWO int *a, int *b\n#endif\n{BEGIN}(TWO, int n) {{}}",
