@@ -224,6 +224,11 @@ def test_a_sentence_beside_a_plan_is_no_part_of_it(prose: str) -> None:
         assert [launch.line for launch in plan.launches] == [lines.index(PLAN) + 1]
 
 
+@pytest.mark.parametrize("line", ["// launch: second", "// launch: second <<<1, 256>>>"])
+def test_a_launch_that_says_nothing_of_its_size_is_not_passed_over(line: str) -> None:
+    assert "grid" in str(violation(source(PLAN, line)))
+
+
 def test_a_sentence_alone_is_complained_about() -> None:
     error = violation(source("// Launch: one thread per element"))
     assert "`one thread per element` is not a kernel's name" in str(error)

@@ -1,7 +1,7 @@
 """Finds the lines of a source that state its launch plan, and refuses those that no honest plan needs.
 
 A sentence that begins with "Launch:" and has no field (`grid=`, `block=`, `shared=`, `args=`) is no line of
-the plan where another line has one. A remark may follow a line's fields: outside of parentheses, `//` begins
+the plan where another line has one; a name alone, or with `<<<...>>>`, is no sentence. A remark may follow a line's fields: outside of parentheses, `//` begins
 one where nothing stands behind it or two words side by side, which is no arithmetic; elsewhere it divides.
 
 Guarantees: time linear in the source's length; what it returns is printable ASCII of a bounded length
@@ -112,8 +112,10 @@ def _without_prose(lines: list[PlanLine]) -> list[PlanLine]:
 
 
 def _is_prose(text: str) -> bool:
-    """No field; what may be one in other letters is kept, so that the complaint names the character."""
-    return not FIELD.search(text) and not (_ODD.search(text) and _LIKE_EQUALS.search(text))
+    """Words without a field; what may be one in other letters is kept, so that the complaint names them."""
+    if FIELD.search(text) or (_ODD.search(text) and _LIKE_EQUALS.search(text)):
+        return False
+    return _SIDE_BY_SIDE.search(text) is not None
 
 
 def _check(line: str, number: int) -> None:
