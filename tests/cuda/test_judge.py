@@ -151,7 +151,10 @@ extern "C" __global__ void vector_add(const float* a, const float* b, float* y, 
     }
 }
 """
-    assert the_judge.judge(VECTOR_ADD, Candidate(source=source)).verdict is Verdict.NOT_DETERMINISTIC
+    evaluation = the_judge.judge(VECTOR_ADD, Candidate(source=source))
+    assert evaluation.verdict is Verdict.NOT_DETERMINISTIC
+    assert "never written" in evaluation.message
+    assert "rounded in another order" in evaluation.message
 
 
 def test_hidden_shapes_are_described_but_never_told(the_judge: Judge) -> None:

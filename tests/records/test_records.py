@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from coding_framework.cuda.verdicts import unsafe_words
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.records import (
     Candidate,
@@ -16,6 +17,7 @@ from coding_framework.records import (
     ConversationTurn,
     Diagnostic,
     Evaluation,
+    Finding,
     Gate,
     Generation,
     KernelTiming,
@@ -186,3 +188,12 @@ def test_a_task_refuses_shapes_that_do_not_name_its_dimensions() -> None:
 def test_a_task_without_its_oracle_becomes_json(task: Task) -> None:
     assert '"oracle"' not in task.model_dump_json()
     assert task.default_arguments[-len(task.dimensions) :] == task.dimensions
+
+
+@pytest.mark.parametrize("reason", ["`fopen` reads files.", "`fopen` reads files"])
+def test_the_words_of_a_finding_have_one_full_stop_after_each_sentence(reason: str) -> None:
+    finding = Finding(
+        rule="file-access", category="security", severity="critical", reason=reason, suggestion="Remove it."
+    )
+    assert finding.words == "`fopen` reads files. Remove it."
+    assert ".." not in unsafe_words(finding)

@@ -215,7 +215,7 @@ def _facts(evaluation: Evaluation) -> list[tuple[str, str]]:
         )
         facts += [("warning", f"line {w.line}: {w.message}") for w in compilation.warnings[:5]]
     for found in evaluation.findings[:8]:
-        words = _finding_words(found.line, f"{found.reason}. {found.suggestion}")
+        words = _finding_words(found.line, found.words)
         facts.append((f"{found.severity} {found.category}", words))
     if evaluation.timing is not None:
         facts += _timing_facts(evaluation.timing)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from coding_framework.cuda.executors.base import (
     ExecutionRequest,
     Executor,
 )
+from coding_framework.cuda.float_atomics import adds_floats_atomically
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
@@ -34,7 +34,6 @@ from coding_framework.records import CompilationResult, LaunchPlan, Task, Verdic
 
 CHECK_INSTRUCTION_LIMIT = 200_000_000
 """Thread instructions after which a run on a small shape counts as endless; baselines need under 1 %."""
-_FLOAT_ATOMIC = re.compile(r"\b(?:atom|red)\.[\w.:]*\badd\.(?:noftz\.)?(?:f16|bf16|f32|f64|v\d)")
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Subject:
     @property
     def adds_floats_atomically(self) -> bool:
         """Whether the order of threads may show in the last bits of an honest answer."""
-        return bool(_FLOAT_ATOMIC.search(self.ptx))
+        return adds_floats_atomically(self.ptx)
 
 
 def both_orders() -> tuple[BlockOrder, BlockOrder]:
@@ -110,7 +109,8 @@ class CheckRunner:
             raise Rejected(
                 Verdict.NOT_DETERMINISTIC,
                 f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
-                "that was never written, or on the order of threads",
+                "that was never written, or on the order of threads (also a sum of floats that is rounded in "
+                "another order)",
             )
 
     @staticmethod

@@ -103,7 +103,7 @@ def contract_words(task: Task | ModuleTask, contract: str) -> str:
 def unsafe_words(finding: Finding) -> str:
     """Why static analysis refuses a source."""
     where = f"line {finding.line}: " if finding.line else ""
-    return f"refused before compiling. {where}{finding.reason}. {finding.suggestion}"
+    return f"refused before compiling. {where}{finding.words}"
 
 
 def _element(output: str, index: tuple[int, ...], *, hidden: bool) -> str:

@@ -27,3 +27,8 @@ class Finding(Record):
     """What was seen and why it matters."""
     suggestion: str
     """What to do instead."""
+
+    @property
+    def words(self) -> str:
+        """Reason and suggestion as sentences; some reasons bring their full stop."""
+        return f"{self.reason.removesuffix('.')}. {self.suggestion}"

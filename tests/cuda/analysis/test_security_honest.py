@@ -94,6 +94,12 @@ def test_no_source_of_the_archive_raises_an_alarm() -> None:
     assert {at: found for at, row in enumerate(rows) if (found := critical(row, "extension"))} == {}
 
 
+@pytest.mark.parametrize("header", ["cuComplex.h", "cuda_fp16.h", "math_constants.h"])
+def test_a_header_of_the_toolkit_has_no_finding(header: str) -> None:
+    source = f'#include <{header}>\nextern "C" __global__ void k(float* x) {{ x[0] = 1.0f; }}'
+    assert SecurityValidator().validate(source).findings == ()
+
+
 def test_a_device_lambda_may_hold_assembly() -> None:
     source = (
         'void f() { auto g = [] __device__(float v) { asm("max.f32 %0, %0, 0.0;" : "+f"(v)); return v; }; }'

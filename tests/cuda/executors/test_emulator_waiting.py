@@ -56,6 +56,21 @@ LOCK = """extern "C" __global__ void k(int* state, int* o) {
     atomicExch(state, 0);
   }
 }"""
+TURNS = """extern "C" __global__ void k(int* state, int* o) {
+  __shared__ int seen;
+  if (threadIdx.x == 0) { while (atomicAdd(state, 0) != blockIdx.x) { } __threadfence(); seen = 0; }
+  ENTER;
+  atomicAdd(&seen, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) { o[blockIdx.x] = seen; __threadfence(); atomicExch(state, blockIdx.x + 1); }
+}"""
+HELD_UP = """extern "C" __global__ void k(int* state, int* o) {
+  volatile int* flag = state;
+  if (blockIdx.x == 0 && threadIdx.x == 40) { while (flag[0] == 0) { } }
+  MEET;
+  if (threadIdx.x == 0) flag[0] = 1;
+  o[blockIdx.x] = 1;
+}"""
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=str)
@@ -78,6 +93,68 @@ def test_blocks_may_take_a_lock_in_turn(order: BlockOrder | None) -> None:
     outcome = _run(LOCK, order)
     assert outcome.fault is None, outcome.fault
     assert outcome.buffers["o"][0] == 48
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize(
+    "enter",
+    [
+        "__syncthreads()",
+        'asm volatile("bar.sync 1, 64;" ::: "memory")',
+        "__syncthreads_or(threadIdx.x == 5)",
+    ],
+    ids=["whole block", "counted", "reduction"],
+)
+def test_one_whose_turn_it_is_passes_its_barriers_while_others_wait(
+    enter: str, order: BlockOrder | None
+) -> None:
+    outcome = _run(TURNS.replace("ENTER", enter), order)
+    assert outcome.fault is None, outcome.fault
+    assert (outcome.buffers["o"] == 64).all()
+
+
+@pytest.mark.parametrize("order", [None, BlockOrder(1, False)], ids=str)
+def test_lanes_of_a_warp_meet_while_other_blocks_wait(order: BlockOrder | None) -> None:
+    meeting = "if (threadIdx.x % 32 != 1) __syncwarp(~2u); __syncthreads()"
+    outcome = _run(TURNS.replace("ENTER", meeting), order)
+    assert outcome.fault is None, outcome.fault
+    assert (outcome.buffers["o"] == 64).all()
+
+
+@pytest.mark.parametrize("meet", ["__syncthreads()", 'asm volatile("bar.sync 1, 64;" ::: "memory")'])
+def test_a_barrier_is_not_passed_while_a_thread_of_the_block_waits_elsewhere(meet: str) -> None:
+    outcome = _run(HELD_UP.replace("MEET", meet), None, num_blocks=1)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.TIMEOUT
+
+
+def test_a_warp_does_not_meet_while_a_thread_of_it_waits_elsewhere() -> None:
+    outcome = _run(HELD_UP.replace("MEET", "__syncwarp()").replace("40", "20"), None, num_blocks=1)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.TIMEOUT
+
+
+def test_other_blocks_pass_the_barrier_that_one_holds_up() -> None:
+    outcome = _run(HELD_UP.replace("MEET", "__syncthreads()"), None, num_blocks=2)
+    assert outcome.fault is None, outcome.fault
+    np.testing.assert_array_equal(outcome.buffers["o"], 1)
+
+
+def test_different_barriers_are_a_deadlock_though_another_block_has_waited() -> None:
+    source = """extern "C" __global__ void k(int* state, int* o) {
+  volatile int* flag = state;
+  if (blockIdx.x == 0 && threadIdx.x == 0) { while (flag[0] == 0) { } }
+  if (blockIdx.x == 1) {
+    __syncthreads();
+    if (threadIdx.x == 0) flag[0] = 1;
+    if (threadIdx.x < 32) asm volatile("bar.sync 1;" ::: "memory");
+    else asm volatile("bar.sync 2;" ::: "memory");
+  }
+  o[blockIdx.x] = 1;
+}"""
+    outcome = _run(source, None, num_blocks=2)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.DEADLOCK
 
 
 @pytest.mark.parametrize(

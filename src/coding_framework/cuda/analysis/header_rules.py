@@ -26,7 +26,7 @@ KNOWN = words(
     "typeinfo unordered_map unordered_set utility valarray variant vector version assert.h ctype.h "
     "errno.h fenv.h float.h inttypes.h limits.h locale.h math.h stdarg.h stdbool.h stddef.h stdint.h "
     "stdio.h stdlib.h string.h time.h omp.h mma.h cublas_v2.h cublas.h cublasLt.h cudnn.h cusparse.h "
-    "cufft.h curand.h curand_kernel.h cusolverDn.h cooperative_groups.h sm_20_intrinsics.h "
+    "cuComplex.h cufft.h curand.h curand_kernel.h cusolverDn.h cooperative_groups.h sm_20_intrinsics.h "
     "device_launch_parameters.h device_functions.h vector_types.h vector_functions.h math_constants.h "
     "math_functions.h driver_types.h builtin_types.h host_defines.h texture_types.h surface_types.h "
     "library_types.h device_types.h crt/device_functions.h crt/math_functions.h sm_30_intrinsics.h "

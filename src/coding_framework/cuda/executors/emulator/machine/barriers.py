@@ -62,11 +62,11 @@ class BarrierUnit:
     def wait(self, group: Group, result: int | None) -> None:
         self.waiting.append((group, result))
 
-    def release(self, parked: list[Group]) -> list[Group]:
-        """Let every block pass whose threads have all come; returns the groups that may run."""
+    def release(self, elsewhere: list[Group]) -> list[Group]:
+        """Let every block pass of which no living thread is elsewhere; returns the groups that may run."""
         if not self.waiting:
             return []
-        living = self._count([*self.waiting_groups(), *parked])
+        living = self._count([*self.waiting_groups(), *elsewhere])
         released: list[Group] = []
         for number in sorted({self._number(group) for group in self.waiting_groups()}):
             mine = [(g, r) for g, r in self.waiting if self._number(g) == number]

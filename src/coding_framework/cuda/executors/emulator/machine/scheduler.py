@@ -96,12 +96,11 @@ class Scheduler:
 
     def _run_family(self) -> bool:
         while True:
-            if not self._runnable and not self._wake():
-                return True
             awake = self._awake()
-            if not awake:
-                return False
-            self._run_group(self._runnable.pop(min(awake)))
+            if awake:
+                self._run_group(self._runnable.pop(min(awake)))
+            elif not self._wake():
+                return not self._runnable
 
     def _awake(self) -> Collection[int]:
         """Where groups are that could run and do not wait for a change."""
@@ -298,13 +297,16 @@ class Scheduler:
         return False
 
     def _wake(self) -> bool:
-        """Nothing can run: release barriers, or say why there is a deadlock."""
-        released = self._barriers.release(list(self._parked.values()))
+        """All that could run are asleep: release barriers, or say why there is a deadlock.
+
+        One that sleeps may wait for a thread at a barrier; of its own block it holds up the barrier.
+        """
+        released = self._barriers.release([*self._parked.values(), *self._runnable.values()])
         for group in released:
             self._add(group)
         if released or self._retry_parked():
             return True
-        if self._parked or self._barriers.waiting:
+        if not self._runnable and (self._parked or self._barriers.waiting):
             raise self._barriers.deadlock(list(self._parked.values()))
         return False
 
