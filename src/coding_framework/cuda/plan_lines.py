@@ -1,8 +1,9 @@
 """Finds the lines of a source that state its launch plan, and refuses those that no honest plan needs.
 
 A sentence that begins with "Launch:" and has no field (`grid=`, `block=`, `shared=`, `args=`) is no line of
-the plan where another line has one; a name alone, or with `<<<...>>>`, is no sentence. A remark may follow a line's fields: outside of parentheses, `//` begins
-one where nothing stands behind it or two words side by side, which is no arithmetic; elsewhere it divides.
+the plan where another line has one; a name alone, or with `<<<...>>>`, is no sentence. A remark may follow a
+line's fields: outside of parentheses, `//` begins one where nothing stands behind it or two words side by
+side, which is no arithmetic; elsewhere it divides.
 
 Guarantees: time linear in the source's length; what it returns is printable ASCII of a bounded length
 and a bounded number, so that whatever reads a line further may take its time over it.
