@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from emulator_support import launch, run
+from emulator_support import compile_ptx, launch, run
 
 from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
 
@@ -45,6 +47,15 @@ def test_a_missing_barrier_is_a_race_although_the_answer_is_right() -> None:
     )
     assert quiet.fault is None
     np.testing.assert_array_equal(quiet.buffers["o"], x[::-1])
+
+
+@pytest.mark.parametrize(("memory", "of"), [("__shared__ float s[128];", 6), ("float* s = o + 128;", 4)])
+@pytest.mark.parametrize("line", [1 << 25, (1 << 32) - 1])
+def test_no_line_is_so_large_that_it_hides_a_race(memory: str, of: int, line: int) -> None:
+    source = REVERSE.replace("BARRIER", "").replace("__shared__ float s[128];", memory)
+    ptx, count = re.subn(rf"(\.loc\s+\d+) {of} ", rf"\1 {line} ", compile_ptx(source))
+    assert count
+    _race(ptx, launch("k", 1, 128, "x", "o"), x=np.zeros(128, F32), o=np.zeros(256, F32))
 
 
 def test_the_version_with_the_barrier_is_no_race() -> None:

@@ -29,6 +29,7 @@ from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.code import Kernel
 
 LINE_BITS = 24
+LINE_MASK = (1 << LINE_BITS) - 1
 SEVERAL = -1
 """In place of a reader: threads of several blocks."""
 
@@ -178,7 +179,7 @@ class GlobalRaces:
         block = lanes.compress(base.block)
         inside = lanes.compress(base.thread)
         thread = base.geometry.numbers[block] * self._num_threads + inside
-        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | (access.line or 0)
+        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | ((access.line or 0) & LINE_MASK)
         place, lane = offset // self._granule, np.arange(offset.size)
         wide = max(1, access.num_bytes // self._granule)
         if wide > 1:
@@ -217,7 +218,7 @@ class GlobalRaces:
         if not conflict.any():
             return
         at = int(np.argmax(conflict))
-        line = int(other_when[touch.place[at]]) & ((1 << LINE_BITS) - 1) or None
+        line = int(other_when[touch.place[at]]) & LINE_MASK or None
         width = buffer.element.itemsize if buffer.element.itemsize > 1 else access.element_bytes
         element = int(touch.place[at]) * self._granule // width
         here = self._name(int(touch.thread[at]))

@@ -258,7 +258,7 @@ class SharedValues(Protocol):
 
 
 def _tag(epoch: Array, line: int | None, thread: Array) -> Array:
-    return (epoch << EPOCH_BIT) | ((line or 0) << LINE_BIT) | thread
+    return (epoch << EPOCH_BIT) | (((line or 0) & LINE_MASK) << LINE_BIT) | thread
 
 
 def _parties(tags: tuple[int, int], lanes: Lanes) -> tuple[list[int | None], list[str]]:
