@@ -242,6 +242,35 @@ def test_global_memory_between_warps_of_a_block_needs_a_barrier() -> None:
     )
 
 
+OVERWRITTEN = """extern "C" __global__ void k(float* x, float* o) {
+  int t = threadIdx.x, warp = t / 32;
+  float v = 0;
+  READS
+  BARRIER
+  if (warp == WRITER) x[t % 32] = v + 1;
+  o[t] = v;
+}"""
+
+
+@pytest.mark.parametrize("writer", [0, 1, 2])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "v = x[t % 32];",
+        "if (warp == 2) v = x[t % 32]; if (warp == 0) v = x[t % 32];",
+        "if (warp == 0) v = x[t % 32]; if (warp == 1) v = x[t % 32]; if (warp == 0) v += x[t % 32];",
+        "if (warp == 1) v = x[t % 32]; if (warp == 2) v = x[t % 32]; if (warp == 2) v += x[t % 32];",
+    ],
+)
+@pytest.mark.parametrize("barrier", ["__syncthreads();", 'asm volatile("bar.sync 1, 96;" ::: "memory");'])
+def test_who_overwrites_device_memory_has_met_all_its_readers(reads: str, writer: int, barrier: str) -> None:
+    source = OVERWRITTEN.replace("READS", reads).replace("WRITER", str(writer))
+    buffers = {"x": np.zeros(32, F32), "o": np.zeros(96, F32)}
+    fault = _race(source.replace("BARRIER", ""), launch("k", 1, 96, "x", "o"), **buffers)
+    assert {fault.source_line, fault.other_line} == {4, 6}
+    assert _run(source.replace("BARRIER", barrier), launch("k", 1, 96, "x", "o"), **buffers) is None
+
+
 def test_the_last_block_may_read_what_others_published_behind_a_fence() -> None:
     source = """__device__ unsigned int done;
 extern "C" __global__ void k(const float* x, float* part, float* o) {
