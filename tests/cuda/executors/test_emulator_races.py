@@ -152,6 +152,22 @@ def test_atomics_do_not_race_with_each_other_but_with_plain_accesses() -> None:
     _race(late, launch("k", 1, 64, "o"), o=np.zeros(64, np.int32))
 
 
+@pytest.mark.parametrize("warp", [0, 1, 2])
+def test_an_atomic_races_with_every_reader_not_only_the_last(warp: int) -> None:
+    source = f"""extern "C" __global__ void k(int* o) {{
+  __shared__ int s;
+  s = 0;
+  __syncthreads();
+  o[threadIdx.x] = s;
+  BARRIER
+  if (threadIdx.x / 32 == {warp}) atomicAdd(&s, 1);
+}}"""
+    fault = _race(source.replace("BARRIER", ""), launch("k", 1, 96, "o"), o=np.zeros(96, np.int32))
+    assert {fault.source_line, fault.other_line} == {5, 7}
+    with_barrier = source.replace("BARRIER", "__syncthreads();")
+    assert _run(with_barrier, launch("k", 1, 96, "o"), o=np.zeros(96, np.int32)) is None
+
+
 def test_bytes_of_one_word_are_different_places() -> None:
     source = """extern "C" __global__ void k(unsigned char* o) {
   __shared__ unsigned char s[128];
