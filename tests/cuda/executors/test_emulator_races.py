@@ -326,6 +326,20 @@ def test_uninitialised_shared_memory_does_not_read_as_zero(blocks: int) -> None:
     assert np.isnan(outcome.buffers["o"]).all()
 
 
+@pytest.mark.parametrize("made", ["mov.b32 %0, a;", "sub.s32 %0, a, b;", "selp.b32 %0, 1, 0, p;"])
+def test_a_register_that_was_never_written_is_not_the_same_in_every_run(made: str) -> None:
+    source = f"""extern "C" __global__ void k(int* o) {{
+  int v;
+  asm volatile("{{.reg .b32 a, b; .reg .pred p; {made}}}" : "=r"(v));
+  o[threadIdx.x] = v;
+}}"""
+    found = set()
+    for poison in range(0x7FD50001, 0x7FD50041, 9):
+        outcome = run(source, launch("k", 1, 32, "o"), buffers={"o": np.zeros(32, np.int32)}, poison=poison)
+        found.add(int(outcome.buffers["o"][0]))
+    assert len(found) > 1
+
+
 def test_a_pointer_that_went_through_memory_is_followed() -> None:
     source = """extern "C" __global__ void k(const float* x, float* part, float* o) {
   __shared__ float* kept[1];
