@@ -31,6 +31,7 @@ HONEST = [
     'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;\\n" ::"r"(n), "l"(x));',
     'asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0}, {%1};" : "=f"(x[0]) : "r"(n));',
     'asm("{ .reg .pred p; setp.lt.s32 p, %1, 3; selp.f32 %0, 1.0, 0.0, p; }" : "=f"(x[0]) : "r"(n));',
+    'asm("add.s32 %[to], %[a], 1;" : [to] "=r"(n) /* CUDA */ : [a] "r"(static_cast<int>(n)) : "memory");',
     "float4 v = reinterpret_cast<float4*>(x)[0]; x[0] = v.x;",
     "float* p = nullptr; float* q = (float*)0; x[0] = p == q;",
     "char* bytes = (char*)x + 16; x[0] = *(float*)(bytes + 4);",

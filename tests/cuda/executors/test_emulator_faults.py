@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator_support import compile_ptx, launch, run
+from emulator_support import compile_ptx, launch, run, run_ok
 
 from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
 
@@ -224,6 +224,29 @@ def test_threads_at_different_barriers_deadlock() -> None:
     fault = _fault(named, launch("k", 1, 64, "o"), buffers={"o": np.zeros(1, np.int32)})
     assert fault.kind is FaultKind.DEADLOCK
     assert {fault.source_line, fault.other_line} == {3, 5}
+
+
+COUNTED = """extern "C" __global__ void k(int* o, int count) {
+  if (threadIdx.x >= 64) return;
+  asm volatile("bar.sync 1, %0;" :: "r"(count) : "memory");
+  o[threadIdx.x] = 1;
+}"""
+
+
+@pytest.mark.parametrize(("threads", "count"), [(64, 96), (64, 1024), (48, 96), (96, 128), (64, 2**31)])
+def test_a_barrier_for_more_threads_than_the_block_has_deadlocks(threads: int, count: int) -> None:
+    fault = _fault(COUNTED, launch("k", 2, threads, "o", count), buffers={"o": np.zeros(96, np.int32)})
+    assert fault.kind is FaultKind.DEADLOCK
+    assert fault.source_line == 3
+    assert f"waits for {count} threads" in fault.message
+
+
+@pytest.mark.parametrize(("threads", "count"), [(64, 64), (48, 64), (96, 96)])
+def test_a_barrier_for_the_whole_block_is_passed(threads: int, count: int) -> None:
+    """The last warp may be in part, and threads that have ended count."""
+    buffers = {"o": np.zeros(96, np.int32)}
+    out = run_ok(COUNTED, launch("k", 2, threads, "o", count), buffers=buffers)["o"]
+    assert out.sum() == min(threads, 64)
 
 
 def test_a_shuffle_that_names_absent_lanes_deadlocks() -> None:

@@ -402,3 +402,39 @@ def test_labels_of_different_scopes_may_share_a_name() -> None:
         return v
 
     np.testing.assert_array_equal(out, [climb(climb(t, 3, 50), 7, 90) for t in range(32)])
+
+
+@pytest.mark.parametrize(
+    ("assembly", "value"),
+    [
+        (".reg .f32 %%z<3>; mov.f32 %%z1, 2.0; {.reg .f32 %%z<3>; mov.f32 %%z1, 5.0;} mov.f32 %0, %%z1;", 2),
+        (".reg .f32 %%z<3>; mov.f32 %%z2, 2.0; {.reg .f32 %%z<2>; mov.f32 %%z2, 5.0;} mov.f32 %0, %%z2;", 5),
+        ("{.reg .f32 %%z<3>; mov.f32 %%z1, 2.0; {.reg .f32 %%z1; mov.f32 %%z1, 5.0;} mov.f32 %0, %%z1;}", 2),
+        ("{.reg .f32 %%z1; mov.f32 %%z1, 2.0; {.reg .f32 %%z<3>; mov.f32 %%z1, 5.0;} mov.f32 %0, %%z1;}", 2),
+        ("{.reg .f32 %%z1<3>; mov.f32 %%z12, 2.0; {.reg .f64 %%z<3>; mov.f32 %0, %%z12;}}", 2),
+        ("{.reg .f32 a; mov.f32 a, 2.0; {.reg .f32 a; mov.f32 a, 5.0;} {mov.f32 %0, a;}}", 2),
+    ],
+)
+def test_registers_are_known_within_their_braces(assembly: str, value: float) -> None:
+    source = f"""extern "C" __global__ void k(float* o) {{
+  float v;
+  asm volatile("{assembly}" : "=f"(v));
+  o[threadIdx.x] = v;
+}}"""
+    out = run_ok(source, launch("k", 1, 32, "o"), buffers={"o": np.zeros(32, np.float32)})["o"]
+    np.testing.assert_array_equal(out, np.full(32, value, np.float32))
+
+
+def test_registers_of_inner_braces_leave_those_of_the_compiler_alone() -> None:
+    own = " ".join(f"mov.f32 %%f{at}, 0f7fffffff; mov.b32 %%r{at}, -1;" for at in range(1, 30))
+    source = f"""extern "C" __global__ void k(const float* x, float* o, int n) {{
+  float sum = 0.0f;
+  for (int i = 0; i < n; ++i) sum += x[i * 32 + threadIdx.x];
+  asm volatile("{{.reg .f32 %%f<30>; .reg .b32 %%r<30>; {own}}}" ::: "memory");
+  o[threadIdx.x] = sum;
+}}"""
+    x = np.arange(96, dtype=np.float32)
+    out = run_ok(source, launch("k", 1, 32, "x", "o", 3), buffers={"x": x, "o": np.zeros(32, np.float32)})[
+        "o"
+    ]
+    np.testing.assert_array_equal(out, x.reshape(3, 32).sum(0))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from emulator_support import launch, run
+from emulator_support import compile_ptx, launch, run
 
 from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
 
@@ -45,6 +47,15 @@ def test_a_missing_barrier_is_a_race_although_the_answer_is_right() -> None:
     )
     assert quiet.fault is None
     np.testing.assert_array_equal(quiet.buffers["o"], x[::-1])
+
+
+@pytest.mark.parametrize(("memory", "of"), [("__shared__ float s[128];", 6), ("float* s = o + 128;", 4)])
+@pytest.mark.parametrize("line", [1 << 25, (1 << 32) - 1])
+def test_no_line_is_so_large_that_it_hides_a_race(memory: str, of: int, line: int) -> None:
+    source = REVERSE.replace("BARRIER", "").replace("__shared__ float s[128];", memory)
+    ptx, count = re.subn(rf"(\.loc\s+\d+) {of} ", rf"\1 {line} ", compile_ptx(source))
+    assert count
+    _race(ptx, launch("k", 1, 128, "x", "o"), x=np.zeros(128, F32), o=np.zeros(256, F32))
 
 
 def test_the_version_with_the_barrier_is_no_race() -> None:
@@ -141,6 +152,22 @@ def test_atomics_do_not_race_with_each_other_but_with_plain_accesses() -> None:
     _race(late, launch("k", 1, 64, "o"), o=np.zeros(64, np.int32))
 
 
+@pytest.mark.parametrize("warp", [0, 1, 2])
+def test_an_atomic_races_with_every_reader_not_only_the_last(warp: int) -> None:
+    source = f"""extern "C" __global__ void k(int* o) {{
+  __shared__ int s;
+  s = 0;
+  __syncthreads();
+  o[threadIdx.x] = s;
+  BARRIER
+  if (threadIdx.x / 32 == {warp}) atomicAdd(&s, 1);
+}}"""
+    fault = _race(source.replace("BARRIER", ""), launch("k", 1, 96, "o"), o=np.zeros(96, np.int32))
+    assert {fault.source_line, fault.other_line} == {5, 7}
+    with_barrier = source.replace("BARRIER", "__syncthreads();")
+    assert _run(with_barrier, launch("k", 1, 96, "o"), o=np.zeros(96, np.int32)) is None
+
+
 def test_bytes_of_one_word_are_different_places() -> None:
     source = """extern "C" __global__ void k(unsigned char* o) {
   __shared__ unsigned char s[128];
@@ -231,6 +258,35 @@ def test_global_memory_between_warps_of_a_block_needs_a_barrier() -> None:
     )
 
 
+OVERWRITTEN = """extern "C" __global__ void k(float* x, float* o) {
+  int t = threadIdx.x, warp = t / 32;
+  float v = 0;
+  READS
+  BARRIER
+  if (warp == WRITER) x[t % 32] = v + 1;
+  o[t] = v;
+}"""
+
+
+@pytest.mark.parametrize("writer", [0, 1, 2])
+@pytest.mark.parametrize(
+    "reads",
+    [
+        "v = x[t % 32];",
+        "if (warp == 2) v = x[t % 32]; if (warp == 0) v = x[t % 32];",
+        "if (warp == 0) v = x[t % 32]; if (warp == 1) v = x[t % 32]; if (warp == 0) v += x[t % 32];",
+        "if (warp == 1) v = x[t % 32]; if (warp == 2) v = x[t % 32]; if (warp == 2) v += x[t % 32];",
+    ],
+)
+@pytest.mark.parametrize("barrier", ["__syncthreads();", 'asm volatile("bar.sync 1, 96;" ::: "memory");'])
+def test_who_overwrites_device_memory_has_met_all_its_readers(reads: str, writer: int, barrier: str) -> None:
+    source = OVERWRITTEN.replace("READS", reads).replace("WRITER", str(writer))
+    buffers = {"x": np.zeros(32, F32), "o": np.zeros(96, F32)}
+    fault = _race(source.replace("BARRIER", ""), launch("k", 1, 96, "x", "o"), **buffers)
+    assert {fault.source_line, fault.other_line} == {4, 6}
+    assert _run(source.replace("BARRIER", barrier), launch("k", 1, 96, "x", "o"), **buffers) is None
+
+
 def test_the_last_block_may_read_what_others_published_behind_a_fence() -> None:
     source = """__device__ unsigned int done;
 extern "C" __global__ void k(const float* x, float* part, float* o) {
@@ -268,6 +324,20 @@ def test_uninitialised_shared_memory_does_not_read_as_zero(blocks: int) -> None:
         source, launch("k", blocks, 32, "o"), buffers={"o": np.zeros(32 * blocks, F32)}, detect_races=False
     )
     assert np.isnan(outcome.buffers["o"]).all()
+
+
+@pytest.mark.parametrize("made", ["mov.b32 %0, a;", "sub.s32 %0, a, b;", "selp.b32 %0, 1, 0, p;"])
+def test_a_register_that_was_never_written_is_not_the_same_in_every_run(made: str) -> None:
+    source = f"""extern "C" __global__ void k(int* o) {{
+  int v;
+  asm volatile("{{.reg .b32 a, b; .reg .pred p; {made}}}" : "=r"(v));
+  o[threadIdx.x] = v;
+}}"""
+    found = set()
+    for poison in range(0x7FD50001, 0x7FD50041, 9):
+        outcome = run(source, launch("k", 1, 32, "o"), buffers={"o": np.zeros(32, np.int32)}, poison=poison)
+        found.add(int(outcome.buffers["o"][0]))
+    assert len(found) > 1
 
 
 def test_a_pointer_that_went_through_memory_is_followed() -> None:

@@ -2,7 +2,8 @@
 
 Experts use inline PTX honestly (`ld.global.nc`, `cp.async`, `mma.sync`), so it is allowed in device code
 unless it calls, declares symbols, names files or addresses memory by number. Clocks and early ends are
-warnings. Host assembly is refused: no rule can read it.
+warnings. Refused is what no rule can read: host assembly, what the parser did not understand, and the
+constraint "C", which pastes an array of characters into the text after the rules have read it.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ PTX_RULES = (
              "is code for the host's processor", "Remove it."),
     _PtxRule(re.compile(r"%envreg|%reserved_shared"), "warning", "reads the driver's registers", _LOADS),
 )  # fmt: skip
+_LITERALS = ("string_literal", "raw_string_literal")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|(.))", re.DOTALL)
 _PTX_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 
@@ -66,6 +68,13 @@ def _assembly(node: Node, *, on_device: bool) -> Iterator[Finding]:
         yield security(
             "inline-assembly", "warning", line, reason, "Write the instructions as string literals."
         )
+    if node.has_error:
+        yield _unreadable(line)
+    if any("C" in _string_value(text(literal)) for literal in _constraints(node)):
+        reason = 'the constraint "C" pastes text into the assembly that cannot be checked.'
+        yield security(
+            "inline-assembly", "critical", line, reason, "Write the whole text as one string literal."
+        )
     words = ptx_text(code)
     for rule in PTX_RULES:
         if rule.pattern.search(words):
@@ -79,16 +88,27 @@ def _unparsed(index: CodeIndex) -> Iterator[Finding]:
         return
     for node in index.of("identifier"):
         if text(node) in ("asm", "__asm", "__asm__"):
-            reason = "this assembly could not be read."
-            suggestion = 'Write it as asm volatile("..." : outputs : inputs);'
-            yield security("inline-assembly", "critical", line_of(node), reason, suggestion)
+            yield _unreadable(line_of(node))
+
+
+def _unreadable(line: int) -> Finding:
+    suggestion = 'Write it as asm volatile("..." : outputs : inputs);'
+    return security("inline-assembly", "critical", line, "this assembly could not be read.", suggestion)
+
+
+def _constraints(node: Node) -> Iterator[Node]:
+    """Every string literal outside the instructions; clobbers are no constraints, and have no "C" either."""
+    code = node.child_by_field_name("assembly_code")
+    for part in node.named_children:
+        if part != code:
+            yield from (below for below in walk(part) if below.type in _LITERALS)
 
 
 def ptx_text(code: Node | None) -> str:
     """The instructions: literals joined, escapes undone, comments out."""
     if code is None:
         return ""
-    pieces = [text(node) for node in walk(code) if node.type in ("string_literal", "raw_string_literal")]
+    pieces = [text(node) for node in walk(code) if node.type in _LITERALS]
     joined = "".join(_string_value(piece) for piece in pieces)
     return _PTX_COMMENT.sub(" ", joined)
 

@@ -1,7 +1,8 @@
 """Barriers of a block: who waits, who may pass, and when nobody ever will.
 
 Threads that have ended count as arrived, as they do on the hardware. A barrier with a count is passed
-by those who came to it, and puts only what they did in order; one without is for the whole block.
+by those who came to it, and puts only what they did in order; one without is for the whole block. Nobody
+passes one whose count is more than the threads of the block's warps.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class BarrierUnit:
         self._tally = tally
         self.waiting: list[tuple[Group, int | None]] = []
         self._arrived: dict[int, Array] = {}
+        self._most_threads = geometry.warps_per_block * WARP
+        """That can come to a barrier: whole warps do."""
 
     def waiting_groups(self) -> list[Group]:
         return [group for group, _ in self.waiting]
@@ -85,11 +88,11 @@ class BarrierUnit:
 
     def _complete(self, number: int, groups: list[Group], living: Array) -> Value:
         come = self._count(groups)
-        rows = (come == living) & (come > 0)
-        counts = [int(np.max(g.barrier[1])) for g in groups if g.barrier and g.barrier[1] is not None]
-        if counts:
+        count = _highest_count(groups)
+        rows = (come > 0) & (come == living) & (count <= self._most_threads)
+        if count:
             early = self._arrived.get(number, np.zeros_like(come))
-            rows |= (come > 0) & (come + early >= max(counts))
+            rows |= (come > 0) & (come + early >= count)
         return rows
 
     def _count(self, groups: list[Group]) -> Array:
@@ -168,6 +171,11 @@ class BarrierUnit:
                 f"deadlock: a warp-wide instruction at {places} names threads that do not reach it; call "
                 "*_sync intrinsics where every thread of the mask takes part"
             )
+        elif _highest_count(self.waiting_groups()) > self._most_threads:
+            what = (
+                f"deadlock: a barrier at {places} waits for {_highest_count(self.waiting_groups())} threads, "
+                f"and the block has {self._geometry.num_threads}; count those that come to it"
+            )
         else:
             what = (
                 f"deadlock: threads of one block wait at different barriers ({places}); every thread of the "
@@ -191,6 +199,12 @@ def by_number(group: Group) -> list[Group]:
         part.barrier, part.line = (value, *group.barrier[1:]), group.line
         parts.append(part)
     return parts
+
+
+def _highest_count(groups: list[Group]) -> int:
+    """Of threads that barriers wait for; 0 if all of them are for the whole block."""
+    counts = [g.lanes.compress(g.barrier[1]) for g in groups if g.barrier and g.barrier[1] is not None]
+    return max((int(np.max(count.astype(np.uint32))) for count in counts), default=0)
 
 
 def _per_lane(totals: Array, group: Group) -> Value:

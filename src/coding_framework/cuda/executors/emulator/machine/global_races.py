@@ -9,7 +9,9 @@ Which buffers are watched is a guess from the code, which only saves time: a pla
 (by a pointer that went through memory, say) raises `WroteUnwatched`, and the run is made again with all
 of them watched.
 
-Not found: several readers of one block of which not the last conflicts, and volatile accesses.
+Of a block's readers two are remembered that no barrier puts in order, which is enough where barriers are
+for the whole block. Not found: a third such reader, in kernels with barriers for some of the threads; with
+fences, conflicts within a block over what several blocks have read; and volatile accesses.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.code import Kernel
 
 LINE_BITS = 24
+LINE_MASK = (1 << LINE_BITS) - 1
 SEVERAL = -1
 """In place of a reader: threads of several blocks."""
 
@@ -39,13 +42,16 @@ class WroteUnwatched(Exception):
 
 @dataclass
 class _Tags:
-    """Last plain writer and reader of every granule: thread number plus one, and epoch with line."""
+    """Last plain writer and readers of every granule: thread number plus one, and epoch with line."""
 
     size: int
     writer: Array = field(init=False)
     writer_when: Array = field(init=False)
     reader: Array | None = None
     reader_when: Array | None = None
+    other_reader: Array | None = None
+    """One of another warp that no barrier puts in order with the last; None until there is one."""
+    other_reader_when: Array | None = None
 
     def __post_init__(self) -> None:
         self.writer = np.zeros(self.size, dtype=np.int64)
@@ -104,15 +110,33 @@ class GlobalRaces:
     def _note_readers(self, tags: _Tags, touch: _Touch) -> None:
         if tags.reader is None or tags.reader_when is None:
             tags.reader, tags.reader_when = np.zeros_like(tags.writer), np.zeros_like(tags.writer)
-        before = tags.reader[touch.place]
+        before, before_when = tags.reader[touch.place], tags.reader_when[touch.place]
         mine = touch.thread + 1
-        foreign = (before == SEVERAL) | ((before != 0) & (self._block(before) != self._block(mine)))
+        block = self._block(mine)
+        foreign = (before == SEVERAL) | ((before != 0) & (self._block(before) != block))
         tags.reader[touch.place] = np.where(foreign, SEVERAL, mine)
         tags.reader_when[touch.place] = touch.when
         after = tags.reader[touch.place]
-        crowded = (after != SEVERAL) & (self._block(after) != self._block(mine))
+        crowded = (after != SEVERAL) & (self._block(after) != block)
         if crowded.any() or foreign.any():
             tags.reader[touch.place[crowded | foreign]] = SEVERAL
+        if before.any():
+            beside = (before > 0) & ~foreign
+            warps = (self._warp(mine), self._warp(before))
+            beside &= self._clocks.unordered(touch.block, warps, before_when >> LINE_BITS)
+            self._note_others(tags, touch.place, beside, (before, before_when))
+        if (after != mine).any():
+            together = (after > 0) & ~crowded & (self._warp(after) != self._warp(mine))
+            self._note_others(tags, touch.place, together, (mine, touch.when))
+
+    @staticmethod
+    def _note_others(tags: _Tags, place: Array, chosen: Array, tag: tuple[Array, Array]) -> None:
+        if not chosen.any():
+            return
+        if tags.other_reader is None or tags.other_reader_when is None:
+            tags.other_reader, tags.other_reader_when = np.zeros_like(tags.writer), np.zeros_like(tags.writer)
+        tags.other_reader[place[chosen]] = tag[0][chosen]
+        tags.other_reader_when[place[chosen]] = tag[1][chosen]
 
     def store(
         self, lanes: Lanes, index: Array, columns: list[Array], access: Access, buffer: DeviceBuffer
@@ -124,10 +148,14 @@ class GlobalRaces:
             raise WroteUnwatched
         tags = self._tags_of(buffer)
         touch = self._touch(lanes, index.reshape(-1) * access.element_bytes, access)
-        if tags.reader is not None and tags.reader_when is not None:
-            reader = tags.reader[touch.place]
-            conflict = self._conflict(reader, tags.reader_when[touch.place], touch)
-            self._fail_if(conflict, reader, tags.reader_when, touch, "reads", "writes", access, buffer)
+        for readers, when in (
+            (tags.reader, tags.reader_when),
+            (tags.other_reader, tags.other_reader_when),
+        ):
+            if readers is not None and when is not None:
+                reader = readers[touch.place]
+                conflict = self._conflict(reader, when[touch.place], touch)
+                self._fail_if(conflict, reader, when, touch, "reads", "writes", access, buffer)
         writer = tags.writer[touch.place]
         if writer.any():
             conflict = self._conflict(writer, tags.writer_when[touch.place], touch)
@@ -178,7 +206,7 @@ class GlobalRaces:
         block = lanes.compress(base.block)
         inside = lanes.compress(base.thread)
         thread = base.geometry.numbers[block] * self._num_threads + inside
-        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | (access.line or 0)
+        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | ((access.line or 0) & LINE_MASK)
         place, lane = offset // self._granule, np.arange(offset.size)
         wide = max(1, access.num_bytes // self._granule)
         if wide > 1:
@@ -217,7 +245,7 @@ class GlobalRaces:
         if not conflict.any():
             return
         at = int(np.argmax(conflict))
-        line = int(other_when[touch.place[at]]) & ((1 << LINE_BITS) - 1) or None
+        line = int(other_when[touch.place[at]]) & LINE_MASK or None
         width = buffer.element.itemsize if buffer.element.itemsize > 1 else access.element_bytes
         element = int(touch.place[at]) * self._granule // width
         here = self._name(int(touch.thread[at]))

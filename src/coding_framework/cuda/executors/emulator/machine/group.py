@@ -7,13 +7,34 @@ registers that are live where the groups meet.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
-from coding_framework.cuda.executors.emulator.dtypes import Value
+from coding_framework.cuda.executors.emulator.dtypes import STORAGE, Array, Value
 from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
 
 Registers = list[Value]
+
+
+@lru_cache(maxsize=4)
+def unwritten(types: tuple[str, ...], garbage: int) -> tuple[Value, ...]:
+    """What registers of these types hold before they are written.
+
+    Each holds something else, so that nothing can be made of their differences; as float32 all are NaN.
+    """
+    upper, lower = garbage & 0xFFFF0000, garbage & 0xFFFF | 1
+    words = upper | (np.arange(1, len(types) + 1, dtype=np.uint32) * np.uint32(lower) & np.uint32(0xFFFF))
+    pairs = np.repeat(words, 2).view(np.uint64)
+    found: dict[str, Array] = {
+        "bool": words & 2 != 0,
+        "i16": words.astype(np.uint16).view(np.int16),
+        "i32": words.view(np.int32),
+        "f32": words.view(np.float32),
+        "i64": pairs.view(np.int64),
+        "f64": pairs.view(np.float64),
+    }
+    return tuple(found[STORAGE[kind]][index] for index, kind in enumerate(types))
 
 
 class Group:

@@ -17,6 +17,8 @@ class LocalSpace:
     def __init__(self, num_lanes: int, num_bytes: int, garbage: int) -> None:
         self._num_bytes = num_bytes
         self._num_lanes = num_lanes
+        self.garbage = garbage
+        """What it holds before anything is written; registers begin with the same."""
         self._planes: Array = np.full((num_bytes // 4, num_lanes), garbage, dtype=np.uint32)
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:

@@ -13,11 +13,11 @@ from collections.abc import Collection
 import numpy as np
 
 from coding_framework.cuda.executors.base import FaultKind
-from coding_framework.cuda.executors.emulator.dtypes import NUMPY, STORAGE, Array, Value
+from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.barriers import BarrierUnit, by_number
 from coding_framework.cuda.executors.emulator.machine.geometry import Geometry
-from coding_framework.cuda.executors.emulator.machine.group import Group, merge
+from coding_framework.cuda.executors.emulator.machine.group import Group, merge, unwritten
 from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
 from coding_framework.cuda.executors.emulator.machine.machine import Machine
 from coding_framework.cuda.executors.emulator.machine.splitting import (
@@ -69,7 +69,7 @@ class Scheduler:
         """Whether a family has begun and not ended."""
         self._changes = changes
         self._spin_watch = SpinWatch(changes) if kernel.may_hand_over else None
-        registers: list[Value] = [NUMPY[STORAGE[t]].type(0) for t in kernel.register_types]
+        registers: list[Value] = list(unwritten(kernel.register_types, machine.local_space.garbage))
         self._deferred.append(Group(0, Lanes(self._base), registers))
 
     def run(self) -> bool:

@@ -208,9 +208,10 @@ class SharedRaces:
         place, thread, epoch, _ = self._spread(self._places(lanes, address, access), access)
         tag = _tag(epoch, access.line, thread)
         self._fail_if_on_its_way(place, tag, "atomically updates", lanes)
-        for other, verb in ((self._written, "writes"), (self._read, "reads")):
-            before = other.reshape(-1)[place]
-            self._fail_if(self._foreign(before, tag, place), before, tag, verb, "atomically updates", lanes)
+        before = self._written.reshape(-1)[place]
+        self._fail_if(self._foreign(before, tag, place), before, tag, "writes", "atomically updates", lanes)
+        conflict, before = self._read_by_others(place, tag)
+        self._fail_if(conflict, before, tag, "reads", "atomically updates", lanes)
         self._atomic.reshape(-1)[place] = tag
 
     def _fail_if(
@@ -258,7 +259,7 @@ class SharedValues(Protocol):
 
 
 def _tag(epoch: Array, line: int | None, thread: Array) -> Array:
-    return (epoch << EPOCH_BIT) | ((line or 0) << LINE_BIT) | thread
+    return (epoch << EPOCH_BIT) | (((line or 0) & LINE_MASK) << LINE_BIT) | thread
 
 
 def _parties(tags: tuple[int, int], lanes: Lanes) -> tuple[list[int | None], list[str]]:

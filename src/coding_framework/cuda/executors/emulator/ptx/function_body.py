@@ -14,13 +14,39 @@ from coding_framework.cuda.executors.emulator.ptx.model import (
     Register,
     Variable,
 )
-from coding_framework.cuda.executors.emulator.ptx.operands import OperandParser, split_operands
+from coding_framework.cuda.executors.emulator.ptx.operands import OperandParser, parse_integer, split_operands
 from coding_framework.cuda.executors.emulator.ptx.statements import statements
 
 _GUARD = re.compile(r"@(!?)\s*([%$\w]+)\s+")
 _OPCODE = re.compile(r"([a-z_][\w]*(?:(?:\.|::)[\w]+)*)\s*(.*)$", re.S)
 _REGISTERS = re.compile(r"\.reg\s*\.(\w+)\s+(.*)$", re.S)
 _REGISTER_RANGE = re.compile(r"^(.*)<(\d+)>$")
+_NUMBER = re.compile(r"0|[1-9]\d*", re.ASCII)
+_MAX_DIGITS = 9
+"""Of a register's number in its range; the assembler takes no longer ones."""
+
+
+@dataclass
+class _Scope:
+    """The names that were declared between two braces, inside the outermost ones."""
+
+    number: int
+    names: dict[str, str] = field(default_factory=dict)
+    ranges: dict[str, int] = field(default_factory=dict)
+    """`%f<3>` by `%f`: how many registers there are."""
+
+    def unique(self, name: str) -> str | None:
+        """What a name stands for that was declared here."""
+        if name in self.names:
+            return self.names[name]
+        for length in range(1, _MAX_DIGITS + 1) if self.ranges else ():
+            prefix, digits = name[:-length], name[-length:]
+            if prefix in self.ranges and _NUMBER.fullmatch(digits) and int(digits) < self.ranges[prefix]:
+                return self.unique_prefix(prefix) + digits
+        return None
+
+    def unique_prefix(self, prefix: str) -> str:
+        return f"{prefix}.s{self.number}."
 
 
 @dataclass
@@ -36,10 +62,10 @@ class _BodyParser:
     def __init__(self, own_file: int | None) -> None:
         self.body = Body()
         self._lines = LineTracker(own_file)
-        self._scopes: list[dict[str, str]] = [{}]
-        self._names: dict[str, str] = {}
+        self._inner_scopes: list[_Scope] = []
         self._num_scopes = 0
         self._plain_registers: set[str] = set()
+        self._operands = OperandParser(self._unique, self._plain_registers)
         self._pending_label: str | None = None
 
     def read(self, text: str) -> Body:
@@ -54,13 +80,12 @@ class _BodyParser:
     def _statement(self, text: str) -> None:
         if text == "{":
             self._num_scopes += 1
-            self._scopes.append({})
+            self._inner_scopes.append(_Scope(self._num_scopes))
         elif text == "}":
-            self._scopes.pop()
-            self._names = {name: unique for scope in self._scopes for name, unique in scope.items()}
+            self._inner_scopes.pop()
         elif text.endswith(":") and " " not in text:
             self._flush_label()
-            self._pending_label = self._names.get(text[:-1], text[:-1])
+            self._pending_label = self._unique(text[:-1])
         elif text.startswith("."):
             self._directive(text)
         else:
@@ -112,33 +137,48 @@ class _BodyParser:
         kind = declared[1]
         for name in split_operands(declared[2]):
             if match := _REGISTER_RANGE.match(name):
-                self.body.registers[self._declare(match[1].strip(), is_range=True) + "*"] = kind
+                self.body.registers[self._declare_range(match[1].strip(), parse_integer(match[2])) + "*"] = (
+                    kind
+                )
             else:
                 unique = self._declare(name)
                 self._plain_registers.add(unique)
                 self.body.registers[unique] = kind
 
-    def _declare(self, name: str, is_range: bool = False) -> str:
+    def _declare(self, name: str) -> str:
         """Names in the outermost scope stay; those in inner braces get a suffix."""
-        if len(self._scopes) == 1 or is_range:
+        if not self._inner_scopes:
             return name
-        unique = f"{name}.s{self._num_scopes}"
-        self._scopes[-1][name] = unique
-        self._names[name] = unique
-        return unique
+        scope = self._inner_scopes[-1]
+        scope.names[name] = f"{name}.s{scope.number}"
+        return scope.names[name]
+
+    def _declare_range(self, prefix: str, count: int) -> str:
+        """The same for many registers at once; returns what the names of all of them begin with."""
+        if not self._inner_scopes:
+            return prefix
+        scope = self._inner_scopes[-1]
+        scope.ranges[prefix] = count
+        return scope.unique_prefix(prefix)
+
+    def _unique(self, name: str) -> str:
+        for scope in reversed(self._inner_scopes):
+            unique = scope.unique(name)
+            if unique is not None:
+                return unique
+        return name
 
     def _instruction(self, text: str) -> Instruction:
         guard, rest = None, text
         if match := _GUARD.match(text):
-            name = self._names.get(match[2], match[2])
+            name = self._unique(match[2])
             guard, rest = Register(name, negated=match[1] == "!"), text[match.end() :]
         opcode = _OPCODE.match(rest)
         if opcode is None:
             raise ValueError(f"unreadable instruction: {text[:80]!r}")
-        operands = OperandParser(self._names, self._plain_registers)
         return Instruction(
             parts=tuple(opcode[1].replace("::", ":").split(".")),
-            operands=tuple(operands.parse(piece) for piece in split_operands(opcode[2])),
+            operands=tuple(self._operands.parse(piece) for piece in split_operands(opcode[2])),
             guard=guard,
             line=self._lines.line,
             text=text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 
 from coding_framework.cuda.executors.emulator.ptx.model import (
     Address,
@@ -65,11 +66,11 @@ def parse_literal(text: str) -> Immediate | None:
 
 
 class OperandParser:
-    """Parses operands under a scope: a function from written names to unique ones."""
+    """Parses operands under scopes, which make unique names of written ones."""
 
-    def __init__(self, scope: dict[str, str], is_register: frozenset[str] | set[str]) -> None:
-        self._scope = scope
-        self._registers = is_register
+    def __init__(self, unique: Callable[[str], str], plain_registers: set[str]) -> None:
+        self._unique = unique
+        self._registers = plain_registers
 
     def parse(self, text: str) -> Operand:
         if text.startswith("["):
@@ -85,9 +86,6 @@ class OperandParser:
         if item is None:
             return Vector((None,))
         return item
-
-    def _unique(self, name: str) -> str:
-        return self._scope.get(name, name)
 
     def _item(self, text: str) -> Register | Immediate | Symbol | None:
         if text == "_":
