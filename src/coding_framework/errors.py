@@ -16,6 +16,7 @@ FrameworkError                 exit code 1
 │   │   ├── WorkerOutOfMemory  ... because it ran into its memory limit
 │   │   └── WorkerNotStarted   ... before it was given anything to do
 │   ├── WorkerTimeout          a worker did not answer in time and was killed
+│   ├── DeviceFull             others have the GPU's memory: nothing can be said of the candidate
 │   └── WorkerRaised           the worker's own code raised: the original traceback is kept
 ├── TaskLintError              exit code 1: a task of the catalogue can be passed without solving it
 ├── StorageError               exit code 5: the disk is full or a file cannot be written
@@ -102,6 +103,10 @@ class WorkerNotStarted(WorkerDied):
 
 class WorkerTimeout(JudgeFault):
     """A worker did not answer within its limit; it was killed and will be replaced."""
+
+
+class DeviceFull(JudgeFault):
+    """The GPU's memory is taken, perhaps by others: whatever went wrong says nothing of the candidate."""
 
 
 class WorkerRaised(JudgeFault):

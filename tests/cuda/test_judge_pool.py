@@ -19,7 +19,7 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.lane_process import LaneFailure, LaneReply, ProcessLane, travels
 from coding_framework.cuda.lanes import JudgeLane, LaneAnswer, code_key
-from coding_framework.cuda.pool import MAX_ATTEMPTS, JudgePool, LocalLanes, open_pool
+from coding_framework.cuda.pool import MAX_ATTEMPTS, PAUSES_S, JudgePool, LocalLanes, open_pool
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.errors import ConfigError, JudgeFault, MissingExtraError, WorkerDied, WorkerTimeout
@@ -59,6 +59,14 @@ def scripted(*steps: Evaluation | Exception) -> JudgePool:
     ScriptedLane.made = ScriptedLane.closed = 0
     script, config = iter(steps), JudgeConfig(workers=1)
     return JudgePool(config, lanes=LocalLanes(config, lambda: ScriptedLane(script)))
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Those that would have been made."""
+    made: list[float] = []
+    monkeypatch.setattr("coding_framework.cuda.pool.sleep", made.append)
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +189,7 @@ def test_a_closed_pool_leaves_no_process() -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("pauses")
 class TestFaults:
     def test_a_lane_that_faults_is_replaced_and_its_question_asked_again(
         self, evaluations: EvaluationFactory
@@ -192,11 +201,12 @@ class TestFaults:
             assert (ScriptedLane.made, ScriptedLane.closed) == (3, 2)
         assert ScriptedLane.closed == 3
 
-    def test_a_fault_that_stays_is_raised_after_some_attempts(self) -> None:
+    def test_a_fault_that_stays_is_raised_after_some_attempts(self, pauses: list[float]) -> None:
         with scripted(*[WorkerDied("gone")] * 10) as pool:
             with pytest.raises(WorkerDied):
                 pool.judge(VECTOR_ADD, candidate("right"))
             assert pool.num_faults == MAX_ATTEMPTS
+        assert pauses == [*PAUSES_S]
 
     def test_a_fault_is_not_remembered(self, evaluations: EvaluationFactory) -> None:
         passed = evaluations.passed()
@@ -313,6 +323,7 @@ def _in_the_package(function: Any) -> Any:
     return function
 
 
+@pytest.mark.usefixtures("pauses")
 def test_a_fault_in_the_judge_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 

@@ -14,6 +14,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import sleep
 from types import TracebackType
 from typing import Protocol
 
@@ -28,8 +29,11 @@ from coding_framework.records import Candidate, Evaluation, ModuleTask, Task
 
 _log = structlog.get_logger(__name__)
 
-MAX_ATTEMPTS = 3
-"""How often a question is asked before its fault is raised: a death from outside hits one of them."""
+PAUSES_S = (0.0, 1.0, 10.0)
+"""Before each attempt at a question: a death from outside hits one of them, and a GPU whose memory somebody
+took is full for some seconds."""
+MAX_ATTEMPTS = len(PAUSES_S)
+"""How often a question is asked before its fault is raised."""
 
 
 class Lanes(Protocol):
@@ -172,7 +176,8 @@ class JudgePool:
         return answer.code_key, answer.evaluation
 
     def _ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
-        for attempt in range(1, MAX_ATTEMPTS + 1):
+        for attempt, pause_s in enumerate(PAUSES_S, start=1):
+            sleep(pause_s)
             try:
                 return self._lanes.ask(task, candidate, known)
             except JudgeFault as fault:

@@ -16,7 +16,7 @@ from cuda.bindings.driver import CUresult
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.gpu import runner
+from coding_framework.cuda.executors.gpu import measurement, runner
 from coding_framework.cuda.executors.gpu.arena import Arena
 from coding_framework.cuda.executors.gpu.driver import CudaError
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, ptx_entries
@@ -52,7 +52,7 @@ from coding_framework.cuda.timers.measured import (
     with_slots,
 )
 from coding_framework.data.tasks import all_tasks, get_task
-from coding_framework.errors import JudgeFault
+from coding_framework.errors import DeviceFull
 from coding_framework.evaluation.bench.kernels import BENCH_TASKS
 from coding_framework.records import Task, Verdict
 
@@ -353,10 +353,38 @@ def test_after_too_large_a_wish_the_next_one_gets_memory_and_not_address_zero(ca
 
 def test_a_card_that_others_have_filled_is_no_fault_of_the_kernel(card: Card) -> None:
     card.free_bytes = 20
-    with pytest.raises(JudgeFault, match="fewer workers"):
+    with pytest.raises(DeviceFull, match="fewer workers"):
         Arena(start_bytes=10, fair_bytes=50).reserve(50)
     with pytest.raises(CudaError):
         Arena(start_bytes=10, fair_bytes=50).reserve(51)
+
+
+class Memory:
+    def __init__(self, free_bytes: int) -> None:
+        self.free_bytes = free_bytes
+
+    def cuMemGetInfo(self) -> tuple[CUresult, int, int]:  # noqa: N802 - the driver's name
+        return CUresult.CUDA_SUCCESS, self.free_bytes, H200.memory_bytes
+
+
+@pytest.mark.parametrize(("free_gib", "is_full"), [(1, True), (20, False)])
+@pytest.mark.parametrize("error", ["CUDA_ERROR_OUT_OF_MEMORY", "CUDA_ERROR_INVALID_VALUE"])
+def test_a_kernel_that_finds_no_memory_is_at_fault_where_there_is_some(
+    monkeypatch: pytest.MonkeyPatch, free_gib: int, is_full: bool, error: str
+) -> None:
+    monkeypatch.setattr("coding_framework.cuda.executors.gpu.session.driver", Memory(free_gib * 2**30))
+
+    def fails() -> None:
+        raise CudaError(getattr(CUresult, error))
+
+    if is_full and error == "CUDA_ERROR_OUT_OF_MEMORY":
+        with pytest.raises(DeviceFull, match="fewer workers"):
+            measurement._guarded(session_on(H200), fails)
+        return
+    failed = measurement._guarded(session_on(H200), fails)
+    assert failed is not None
+    assert failed.fault is not None
+    assert failed.fault.kind is FaultKind.INVALID_LAUNCH
 
 
 def test_clocks_that_tell_different_stories_disagree() -> None:

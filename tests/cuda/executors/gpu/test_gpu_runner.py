@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from cuda.bindings.driver import CUresult
 
 from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, ExecutionRequest, FaultKind
+from coding_framework.cuda.executors.gpu import runner
+from coding_framework.cuda.executors.gpu.driver import CudaError
 from coding_framework.cuda.executors.gpu.layout import GUARD_BYTES
 from coding_framework.cuda.executors.gpu.runner import Run, batches, up_to_first_fault
+from coding_framework.errors import DeviceFull
 
 
 def run_of(num_elements: int) -> Run:
@@ -55,6 +61,41 @@ def test_runs_are_together_as_far_as_there_is_room() -> None:
     assert [len(batch) for batch in batches(runs, 2**24)] == [5]
     assert [run for batch in batches(runs, 1) for run in batch] == runs
     assert list(batches([], 10)) == []
+
+
+class _Staging:
+    def reserve(self, num_bytes: int) -> np.ndarray:
+        return np.zeros(num_bytes, np.uint8)
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_kernel_that_finds_no_memory_is_at_fault_unless_others_have_it(
+    monkeypatch: pytest.MonkeyPatch, is_full: bool
+) -> None:
+    """Asked when what was loaded for the kernel is gone: that would be its own."""
+    happened: list[str] = []
+
+    def no_memory(*_: object) -> None:
+        raise CudaError(CUresult.CUDA_ERROR_OUT_OF_MEMORY)
+
+    def require_room() -> None:
+        happened.append("asked")
+        if is_full:
+            raise DeviceFull("full")
+
+    here = SimpleNamespace(staging=_Staging(), stream=None, require_room=require_room)
+    fine = SimpleNamespace(cuStreamSynchronize=lambda stream: (CUresult.CUDA_SUCCESS,))
+    monkeypatch.setattr(runner, "driver", fine)
+    monkeypatch.setattr(runner, "_enqueue", no_memory)
+    monkeypatch.setattr(runner._Loaded, "unload", lambda self: happened.append("unloaded"))
+    if is_full:
+        with pytest.raises(DeviceFull):
+            runner._run_batch(here, [run_of(5)])  # type: ignore[arg-type]
+    else:
+        (outcome,) = runner._run_batch(here, [run_of(5)]).outcomes  # type: ignore[arg-type]
+        assert outcome.fault is not None
+        assert outcome.fault.kind is FaultKind.INVALID_LAUNCH
+    assert happened == ["unloaded", "asked"]
 
 
 def test_what_comes_after_the_first_fault_is_not_told() -> None:

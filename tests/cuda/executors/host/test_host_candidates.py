@@ -61,27 +61,6 @@ def test_a_verifier_that_is_lost_after_the_verdict_costs_the_bench_alone(
         assert outcome.verdict is Verdict.PASSED, outcome.message
 
 
-@pytest.mark.parametrize(("freed", "verdict"), [(0.8, Verdict.CRASHED), (0.1, None)])
-def test_a_candidate_that_took_the_memory_of_the_judge_is_at_fault(
-    executor: HostExecutor, monkeypatch: pytest.MonkeyPatch, freed: float, verdict: Verdict | None
-) -> None:
-    """There is no device here, so what ending it gives back is put into the verifier's mouth."""
-    free = iter([0, int(freed * 100 * 2**30)])
-
-    def full(*_: object, **__: object) -> None:
-        raise JudgeFault("CUDA out of memory")
-
-    monkeypatch.setattr(TaskBench, "memory_bytes", lambda _: (next(free), 100 * 2**30))
-    monkeypatch.setattr(TaskBench, "run", full)
-    if verdict is None:
-        with pytest.raises(JudgeFault, match="out of memory"):
-            judged(executor, HONEST)
-    else:
-        outcome = judged(executor, HONEST)
-        assert outcome.verdict is verdict
-        assert "it held 80 GiB" in outcome.message
-
-
 WRONG = {
     "a wrong result": ("return self.right(x) + 0.01", "elements are wrong; first: output 0"),
     "not a number": ("return self.right(x) * float('nan')", "elements are wrong"),

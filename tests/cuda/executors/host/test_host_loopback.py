@@ -136,8 +136,18 @@ def test_a_byte_between_two_tensors_is_watched(facts: ShapeFacts) -> None:
 
 
 def test_a_flush_that_was_left_out_is_seen(facts: ShapeFacts) -> None:
-    flush = facts.layout.set_map(0).flush
+    flush = facts.layout.flush
     assert not disturbed(facts, lambda shape: shape.arena.view(flush)[-1:].add_(1)).flushed
+
+
+def test_the_flush_of_every_call_is_looked_at_before_the_next_takes_its_place(facts: ShapeFacts) -> None:
+    child = configured(facts, HONEST)
+    run(child, FIRST)
+    service._shapes[KEY].arena.view(facts.layout.flush)[:1].add_(1)
+    run(child, SECOND)
+    assert [report.flushed for report in service.examine(KEY, (FIRST, SECOND))] == [False, True]
+    assert [run(child, fill) and None for fill in (FIRST, SECOND)] == [None, None]
+    assert all(report.flushed for report in service.examine(KEY, (FIRST, SECOND)))
 
 
 def test_elements_that_nobody_wrote_are_counted(facts: ShapeFacts) -> None:
@@ -178,10 +188,12 @@ def with_memory(monkeypatch: pytest.MonkeyPatch, *, free: int, total: int) -> No
 def test_sets_are_fewer_where_little_memory_is_free(
     facts: ShapeFacts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_memory(monkeypatch, free=int(10 * 2.5 * facts.layout.set_bytes), total=2**40)
-    prepared = service.prepare(job(tmp_path))
-    assert isinstance(prepared, ShapeFacts)
-    assert prepared.layout.num_sets == 2
+    for sets, expected in ((2.5, 2), (3.5, 3), (9.5, 3)):
+        shape_bytes = sets * facts.layout.set_bytes + 1024 + 512  # the flush region and its guard
+        with_memory(monkeypatch, free=int(10 * shape_bytes), total=2**40)
+        prepared = service.prepare(job(tmp_path))
+        assert isinstance(prepared, ShapeFacts)
+        assert prepared.layout.num_sets == expected
 
 
 def test_memory_that_others_hold_is_the_machines_fault_and_a_task_too_large_is_not(

@@ -68,12 +68,16 @@ def test_no_two_tensors_or_guards_overlap() -> None:
     taken: list[tuple[int, int]] = []
     for index in range(3):
         placed = layout.set_map(index)
-        taken += [(item.offset, item.end) for item in (*placed.tensors, placed.flush)]
-        taken += layout.guard_ranges(index)
+        taken += [(item.offset, item.end) for item in placed.tensors]
+        *guards, behind_flush = layout.guard_ranges(index)
+        taken += guards
+        assert placed.flush == layout.flush
         assert all(item.offset % ALIGNMENT == 0 for item in placed.tensors)
+    taken += [(layout.flush.offset, layout.flush.end), behind_flush]
     taken.sort()
     assert all(first[1] <= second[0] for first, second in pairwise(taken))
-    assert taken[-1][1] <= layout.total_bytes
+    assert taken[-1] == behind_flush
+    assert behind_flush[1] == layout.total_bytes
 
 
 def test_compulsory_bytes_are_inputs_parameters_and_outputs() -> None:

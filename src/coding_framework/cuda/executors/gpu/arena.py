@@ -25,7 +25,7 @@ from coding_framework.cuda.executors.gpu.layout import (
     lay_out,
     padded,
 )
-from coding_framework.errors import JudgeFault
+from coding_framework.errors import DeviceFull
 
 
 class Arena:
@@ -86,8 +86,8 @@ class Arena:
         try:
             return int(call(driver.cuMemAlloc(num_bytes)))
         except CudaError as error:
-            if error.name == "CUDA_ERROR_OUT_OF_MEMORY" and num_bytes <= self._fair_bytes:
-                raise JudgeFault(
+            if error.lacks_memory and num_bytes <= self._fair_bytes:
+                raise DeviceFull(
                     f"{num_bytes:,} bytes of the GPU's memory are not free: judge with fewer workers"
                 ) from error
             raise

@@ -39,6 +39,11 @@ class CudaError(Exception):
         """Whether the context is lost."""
         return self.name not in _RECOVERABLE
 
+    @property
+    def lacks_memory(self) -> bool:
+        """Whether the device has too little memory left."""
+        return self.name == "CUDA_ERROR_OUT_OF_MEMORY"
+
 
 def call(result: tuple[Any, ...]) -> Any:
     """The value of a driver call, or `CudaError`."""

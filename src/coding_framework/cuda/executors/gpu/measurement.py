@@ -82,12 +82,12 @@ def prepare(request: MeasureRequest) -> MeasureOutcome | None:
     """Load and lay out everything; the kernel's fault is a value, None is none."""
     _PREPARED.clear()
     here = session(request.device_index, request.harness_cubin)
-    return _guarded(lambda: _PREPARED.append(_prepare(here, request)))
+    return _guarded(here, lambda: _PREPARED.append(_prepare(here, request)))
 
 
 def run_prepared() -> MeasureOutcome | None:
     """Every set once: the only part for which the device must be held alone."""
-    return _guarded(lambda: _run_sets(_PREPARED[0]))
+    return _guarded(_PREPARED[0].here, lambda: _run_sets(_PREPARED[0]))
 
 
 def collect() -> MeasureOutcome:
@@ -107,8 +107,9 @@ _PREPARED: list[_Bench] = []
 """At most one measurement is under way in a process."""
 
 
-def _guarded(step: Callable[[], None]) -> MeasureOutcome | None:
+def _guarded(here: Session, step: Callable[[], None]) -> MeasureOutcome | None:
     """The fault that a step ended with; nothing of a failed measurement is kept."""
+    lacks_memory = False
     try:
         step()
         return None
@@ -116,9 +117,12 @@ def _guarded(step: Callable[[], None]) -> MeasureOutcome | None:
         failed = MeasureOutcome(fault.fault)
     except CudaError as error:
         failed = MeasureOutcome(fault_of(error).fault, is_poisoned=error.is_sticky)
+        lacks_memory = error.lacks_memory
     for bench in _PREPARED:
         _unload_all(bench.modules)
     _PREPARED.clear()
+    if lacks_memory:
+        here.require_room()
     return failed
 
 

@@ -124,16 +124,18 @@ def _run_batch(here: Session, batch: list[Run]) -> RunAnswer:
         run.fill(staging[at : at + run.layout.num_bytes])
         at += run.layout.num_bytes
     loaded = _Loaded()
-    fault, is_poisoned = _attempt(lambda: _enqueue(here, batch, loaded, counter.ctypes.data))
-    if not is_poisoned:
-        late, is_poisoned = _attempt(lambda: call(driver.cuStreamSynchronize(here.stream)))
-        fault = late or fault
-    if not is_poisoned:
+    ending = _attempt(lambda: _enqueue(here, batch, loaded, counter.ctypes.data))
+    if not ending.is_poisoned:
+        late = _attempt(lambda: call(driver.cuStreamSynchronize(here.stream)))
+        ending = late if late.fault is not None else ending
+    if not ending.is_poisoned:
         loaded.unload()
+    if ending.lacks_memory:
+        here.require_room()
     outcomes = [run.outcome() for run in batch[: int(counter[0])]]
-    if fault is not None:
-        outcomes.append(ExecutionOutcome(fault, {}, ()))
-    return RunAnswer(up_to_first_fault(outcomes), is_poisoned=is_poisoned)
+    if ending.fault is not None:
+        outcomes.append(ExecutionOutcome(ending.fault, {}, ()))
+    return RunAnswer(up_to_first_fault(outcomes), is_poisoned=ending.is_poisoned)
 
 
 def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> None:
@@ -152,15 +154,26 @@ def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> 
         call(driver.cuStreamWriteValue32(here.stream, counter, number, 0))
 
 
-def _attempt(step: Callable[[], object]) -> tuple[ExecutionFault | None, bool]:
-    """The kernel's fault, if any, and whether it poisoned the context."""
+@dataclass(frozen=True)
+class _Ending:
+    """How a step ended."""
+
+    fault: ExecutionFault | None = None
+    """The kernel's, if any."""
+    is_poisoned: bool = False
+    """Whether it cost the context."""
+    lacks_memory: bool = False
+    """Whether it may be somebody else's after all."""
+
+
+def _attempt(step: Callable[[], object]) -> _Ending:
     try:
         step()
     except KernelFault as refused:
-        return refused.fault, False
+        return _Ending(refused.fault)
     except CudaError as error:
-        return fault_of(error).fault, error.is_sticky
-    return None, False
+        return _Ending(fault_of(error).fault, error.is_sticky, error.lacks_memory)
+    return _Ending()
 
 
 def up_to_first_fault(outcomes: Sequence[ExecutionOutcome]) -> tuple[ExecutionOutcome, ...]:

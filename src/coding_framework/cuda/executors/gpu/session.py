@@ -18,6 +18,7 @@ from coding_framework.cuda.executors.gpu.driver import CudaError, call, device_f
 from coding_framework.cuda.executors.gpu.entry import PreparedLaunch, PtxEntry, ptx_entries
 from coding_framework.cuda.executors.gpu.harness import Harness
 from coding_framework.cuda.executors.gpu.messages import DeviceFacts
+from coding_framework.errors import DeviceFull
 
 EVENTS = 6
 """Events around the steps of an iteration."""
@@ -99,6 +100,15 @@ class Session:
                 f"{wanted / 2**30:.0f} GiB for all that the card can hold: use shared memory, or less",
             )
         self.stack_bytes = max(self.stack_bytes, wanted)
+
+    def require_room(self) -> None:
+        """Raise `DeviceFull` where a kernel may have found too little memory because others have it.
+
+        Asked when the kernel holds none any more.
+        """
+        free, _ = call(driver.cuMemGetInfo())
+        if free < _MAX_STACK_SHARE * self.facts.memory_bytes:
+            raise DeviceFull(f"only {free:,} bytes of the GPU's memory are free: judge with fewer workers")
 
     def events(self, number: int) -> list[Any]:
         """The events of one iteration, made once for a process."""

@@ -21,7 +21,9 @@ from coding_framework.cuda.executors.host.channel import ChildFault
 from coding_framework.cuda.executors.host.child_request import child_request
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.exchange.folder import ExchangeFolder
+from coding_framework.cuda.executors.host.exchange.layout import allowed_bytes
 from coding_framework.cuda.executors.host.outcome import HostSettings
+from coding_framework.cuda.executors.host.rejection import speaks_of_memory
 from coding_framework.cuda.executors.host.session import (
     CandidateProblem,
     ChildSession,
@@ -39,7 +41,7 @@ from coding_framework.cuda.executors.host.verifier.records import (
 )
 from coding_framework.cuda.sandbox.base import Sandbox
 from coding_framework.cuda.worker import Worker
-from coding_framework.errors import JudgeFault, UserError
+from coding_framework.errors import DeviceFull, JudgeFault, UserError
 from coding_framework.records import ModuleTask
 
 _Answer = TypeVar("_Answer")
@@ -49,6 +51,9 @@ _PREPARE_TIMEOUT_S = 120.0
 _VERIFY_TIMEOUT_S = 120.0
 _REFERENCE_LIFE_S = 24 * 3600.0
 _LEAST_LIMIT_S = 0.01
+_WORDS = 200
+_LITTLE_SHARE = 1 / 128
+"""Of the device: where less is free, whatever goes wrong may come of that."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +232,21 @@ class TaskBench:
         )
         return answer
 
+    def require_room(self, words: str) -> None:
+        """Raise `DeviceFull` where a candidate may have failed, with these words, for want of memory.
+
+        Asked when it is gone: what it had itself is free then. The words are its own, and gain it nothing but
+        to be judged again.
+        """
+        free, total = self.memory_bytes()
+        set_bytes = max(facts.layout.set_bytes for facts in self.shapes.values())
+        needed = allowed_bytes(set_bytes, total) if speaks_of_memory(words) else _LITTLE_SHARE * total
+        if free < needed:
+            raise DeviceFull(
+                f"of the device's memory only {free / 2**30:.1f} GiB are free, so nothing can be said of a "
+                f"candidate that failed: judge with fewer workers. It said: {words[-_WORDS:]}"
+            )
+
     def close(self) -> None:
         for session in self._references.values():
             session.close()
@@ -281,7 +301,7 @@ class TaskBench:
         with self.lease(shared=True):
             facts = self._verifier.call(_VERIFIER + "prepare", job, timeout_s=_PREPARE_TIMEOUT_S)
         if isinstance(facts, TaskUnusable):
-            raise (JudgeFault if facts.for_now else UserError)(facts.words)
+            raise (DeviceFull if facts.for_now else UserError)(facts.words)
         self.shapes[name] = facts
 
     def _ask(self, function: str, name: str, *arguments: object) -> tuple[SetReport, ...]:

@@ -17,17 +17,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import TracebackType
 
 import structlog
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.executors.gpu.lease import gpu_room, gpu_room_alone
 from coding_framework.cuda.executors.host.bench import TaskBench
 from coding_framework.cuda.executors.host.coverage import check_own_kernels, require_kernels
 from coding_framework.cuda.executors.host.outcome import HostOutcome, HostSettings, HostTiming
 from coding_framework.cuda.executors.host.programs import ProgramBuilder
+from coding_framework.cuda.executors.host.rejection import speaks_of_memory
 from coding_framework.cuda.executors.host.session import Program
 from coding_framework.cuda.executors.host.timing import ClocksDisagree, time_candidate
 from coding_framework.cuda.executors.host.trial import Trial
@@ -36,7 +38,7 @@ from coding_framework.cuda.rejection import Rejected
 from coding_framework.cuda.sandbox.base import Sandbox
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.cuda.worker import Worker
-from coding_framework.errors import JudgeFault, NotAvailableError
+from coding_framework.errors import DeviceFull, JudgeFault, NotAvailableError
 from coding_framework.records import MAX_SOURCE_BYTES, Candidate, ModuleTask, Verdict
 
 _log = structlog.get_logger(__name__)
@@ -90,7 +92,31 @@ class HostExecutor:
         self._bench: TaskBench | None = None
 
     def judge_host(self, task: ModuleTask, candidate: Candidate) -> HostOutcome:
-        """Everything there is to know about this candidate; raises only for faults of ours."""
+        """Everything there is to know about this candidate; raises only for faults of ours.
+
+        Whatever goes wrong where others have the device's memory is no verdict: it is judged again when
+        nobody else judges host code there.
+        """
+        with self._room(alone=False):
+            try:
+                return self._judge(task, candidate)
+            except JudgeFault as fault:
+                if not isinstance(fault, DeviceFull) and not speaks_of_memory(str(fault)):
+                    raise
+                _log.info("judged_again_alone", task=task.name, reason=str(fault)[-500:])
+        self._drop_bench()
+        with self._room(alone=True):
+            return self._judge(task, candidate)
+
+    def _room(self, *, alone: bool) -> AbstractContextManager[None]:
+        """The device's memory. Who must wait for it gives back what it keeps for the next candidate."""
+        if self.settings.device == "cpu":
+            return nullcontext()
+        if alone:
+            return gpu_room_alone(self.config.gpu_index)
+        return gpu_room(self.config.gpu_index, before_waiting=self._drop_bench)
+
+    def _judge(self, task: ModuleTask, candidate: Candidate) -> HostOutcome:
         stages = _Stages()
         with stages.stage("prepare"):
             bench = self._bench_for(task)

@@ -48,6 +48,12 @@ _BY_CUDA_WORDS = (
         Verdict.INVALID_LAUNCH,
     ),
 )
+_MEMORY_WORDS = re.compile(r"out.of.memory|ALLOC_FAILED|MemoryAllocation|bad_alloc", re.IGNORECASE)
+
+
+def speaks_of_memory(words: str) -> bool:
+    """Whether an error is, by its words, for want of memory."""
+    return _MEMORY_WORDS.search(words) is not None
 
 
 def reject_problem(problem: CandidateProblem, where: str, *, hidden: bool) -> Rejected:

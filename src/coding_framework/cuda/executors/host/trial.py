@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TypeVar
 
 from coding_framework.cuda.executors.host.bench import BASE, Examined, TaskBench
-from coding_framework.cuda.executors.host.channel import ChildFault
+from coding_framework.cuda.executors.host.channel import ChildEnded, ChildFault
 from coding_framework.cuda.executors.host.clocks import Block
 from coding_framework.cuda.executors.host.rejection import find_fault, reject_fault, reject_problem
 from coding_framework.cuda.executors.host.session import CandidateProblem, ChildSession, Program
@@ -200,10 +200,16 @@ class Trial:
         try:
             return ask()
         except CandidateProblem as problem:
+            if problem.kind in ("raised", "compile"):
+                self.close()
+                self._bench.require_room(str(problem))
             raise reject_problem(problem, doing, hidden=hidden) from None
         except ChildFault as fault:
             assert self._session is not None
-            raise reject_fault(fault, self._session.close(), doing, limit_s, hidden=hidden) from None
+            ending = self._session.close()
+            if isinstance(fault, ChildEnded):
+                self._bench.require_room(ending.stderr.decode(errors="replace"))
+            raise reject_fault(fault, ending, doing, limit_s, hidden=hidden) from None
 
     def _judge(
         self,

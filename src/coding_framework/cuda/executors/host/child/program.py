@@ -30,6 +30,7 @@ from coding_framework.cuda.executors.host.child.load import (
 from coding_framework.cuda.executors.host.child.profile import ProfilingClock
 from coding_framework.cuda.executors.host.child.single_thread import forbid_threads
 from coding_framework.cuda.executors.host.exchange.arena import open_arena
+from coding_framework.cuda.executors.host.exchange.layout import allowed_bytes
 from coding_framework.cuda.executors.host.exchange.protocol import (
     LENGTH,
     Configure,
@@ -47,9 +48,6 @@ from coding_framework.cuda.executors.host.exchange.protocol import (
 Reply = dict[str, Any]
 _FOLDERS = {"HOME", "TORCH_EXTENSIONS_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR"}
 """Variables that name folders below the working folder, which only this process knows."""
-_SHARE = 1 / 8
-_TIMES_A_SET = 16
-"""A candidate may take so much of the device, or so many times what a call is given and gives back."""
 
 
 def main() -> None:
@@ -197,7 +195,7 @@ def limit_memory(device: str, set_bytes: int) -> None:
         import torch
 
         total = torch.cuda.mem_get_info()[1]
-        torch.cuda.set_per_process_memory_fraction(min(max(_SHARE, _TIMES_A_SET * set_bytes / total), 1.0))
+        torch.cuda.set_per_process_memory_fraction(allowed_bytes(set_bytes, total) / total)
 
 
 def describe(error: Exception) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coding_framework.cuda.executors.gpu.ipc import handle_bytes, set_handle_bytes
 from coding_framework.cuda.executors.host.exchange.layout import Placed
 from coding_framework.cuda.executors.host.exchange.protocol import ArenaHandle
-from coding_framework.errors import JudgeFault
+from coding_framework.errors import DeviceFull, JudgeFault
 
 if TYPE_CHECKING:
     import torch
@@ -86,5 +86,6 @@ def _make_context_current() -> None:
 def _checked(result: tuple[Any, ...], doing: str) -> Any:
     status, *values = result
     if int(status) != 0:
-        raise JudgeFault(f"{doing}: the CUDA driver says {status.name}")
+        kind = DeviceFull if status.name == "CUDA_ERROR_OUT_OF_MEMORY" else JudgeFault
+        raise kind(f"{doing}: the CUDA driver says {status.name}")
     return values[0] if values else None

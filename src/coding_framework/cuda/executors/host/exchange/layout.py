@@ -1,8 +1,9 @@
 """Where every tensor of the exchange memory lies: one map for the verifier and for the child.
 
-A *set* is everything one call needs: inputs, the module's state, room for the outputs, and a region
-that is overwritten before the call to empty the L2 cache. Sets follow each other at a fixed stride;
-after every tensor lies a guard zone whose bytes must survive. Nothing here knows torch.
+A *set* is everything one call needs: inputs, the module's state, room for the outputs. Sets follow each
+other at a fixed stride, and behind them lies one region for all of them that is overwritten before a call
+to empty the L2 cache: it is larger than many a set, and calls are made one after the other. After every
+tensor lies a guard zone whose bytes must survive. Nothing here knows torch.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ ITEM_BYTES = {
     "int64": 8,
     "float64": 8,
 }
+
+_SHARE = 1 / 8
+_TIMES_A_SET = 16
+"""A candidate may take so much of the device, or so many times what a call is given and gives back."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class SetMap:
-    """One set, placed."""
+    """One set, placed, and the region that all of them flush with."""
 
     inputs: tuple[Placed | Constant, ...]
     parameters: tuple[Placed, ...]
@@ -120,29 +125,40 @@ class ArenaLayout:
 
     @property
     def set_bytes(self) -> int:
-        return round_up(self.set_map(0).flush.end + GUARD_BYTES)
+        call = self.call
+        tensors = (*call.input_tensors, *call.parameters, *call.buffers, *call.outputs)
+        return sum(round_up(tensor.num_bytes + GUARD_BYTES) for tensor in tensors)
 
     @property
     def total_bytes(self) -> int:
-        return self.num_sets * self.set_bytes
+        return round_up(self.flush.end + GUARD_BYTES)
+
+    @property
+    def flush(self) -> Placed:
+        """Behind the last set."""
+        return Placed(TensorShape("flush", (self.flush_bytes,), "uint8"), self.num_sets * self.set_bytes)
 
     def set_map(self, index: int) -> SetMap:
         """The offsets of set `index`."""
-        start = 0 if index == 0 else index * self.set_bytes
-        cursor = _Cursor(start)
+        cursor = _Cursor(index * self.set_bytes)
         return SetMap(
             inputs=tuple(cursor.place(i) if isinstance(i, TensorShape) else i for i in self.call.inputs),
             parameters=tuple(map(cursor.place, self.call.parameters)),
             buffers=tuple(map(cursor.place, self.call.buffers)),
             outputs=tuple(map(cursor.place, self.call.outputs)),
-            flush=cursor.place(TensorShape("flush", (self.flush_bytes,), "uint8")),
+            flush=self.flush,
         )
 
     def guard_ranges(self, index: int) -> tuple[tuple[int, int], ...]:
-        """(start, end) of every guard zone of a set: from each tensor's end to the next one's start."""
+        """(start, end) of every guard zone of a set and of the flush region: from each tensor's end on."""
         placed = self.set_map(index)
         ends = [item.end for item in (*placed.tensors, placed.flush)]
         return tuple((end, round_up(end + GUARD_BYTES)) for end in ends)
+
+
+def allowed_bytes(set_bytes: int, device_bytes: int) -> int:
+    """What a candidate may take of the device, through torch: others judge there too."""
+    return min(max(int(_SHARE * device_bytes), _TIMES_A_SET * set_bytes), device_bytes)
 
 
 class _Cursor:

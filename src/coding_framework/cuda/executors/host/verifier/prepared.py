@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from coding_framework.cuda.executors.host.verifier.device_facts import (
 )
 from coding_framework.cuda.executors.host.verifier.records import SetFill, ShapeFacts, ShapeJob
 from coding_framework.cuda.executors.host.verifier.reference import Reference
-from coding_framework.errors import JudgeFault, UserError
+from coding_framework.errors import DeviceFull, UserError
 
 if TYPE_CHECKING:
     import torch
@@ -47,6 +47,10 @@ class PreparedShape:
     relative: float
     absolute: float
     collected: dict[int, list[torch.Tensor]] = field(default_factory=dict)
+    flushed: dict[int, bool] = field(default_factory=dict)
+    """By set, whether the flush region held what its last call was to fill it with."""
+    _unseen: SetFill | None = None
+    """The call whose flush has not been looked at."""
 
     def map(self, index: int) -> SetMap:
         return self.facts.layout.set_map(index)
@@ -63,11 +67,13 @@ class PreparedShape:
 
     def poison(self, item: SetFill) -> None:
         """Outputs full of NaN, guards full of their byte, the flush region full of another value."""
+        self.look_at_flush()
         for words, pattern in self._poison_words(item):
             words.fill_(pattern)
         for start, end in self.facts.layout.guard_ranges(item.index):
             self.arena.raw(start, end - start).fill_(GUARD_BYTE)
-        self.arena.view(self.map(item.index).flush).fill_(item.flush_value ^ 0xFF)
+        self.arena.view(self.facts.layout.flush).fill_(item.flush_value ^ 0xFF)
+        self._unseen = item
 
     def count_poison(self, item: SetFill) -> int:
         """Output elements that nobody wrote."""
@@ -81,8 +87,12 @@ class PreparedShape:
         ranges = self.facts.layout.guard_ranges(index)
         return all(bool((self.arena.raw(start, end - start) == GUARD_BYTE).all()) for start, end in ranges)
 
-    def flush_holds(self, item: SetFill) -> bool:
-        return bool((self.arena.view(self.map(item.index).flush) == item.flush_value).all())
+    def look_at_flush(self) -> None:
+        """Of the last call, before the next one takes the region."""
+        last, self._unseen = self._unseen, None
+        if last is not None:
+            region = self.arena.view(self.facts.layout.flush)
+            self.flushed[last.index] = bool((region == last.flush_value).all())
 
     def synchronize(self) -> None:
         if self.reference.device != "cpu":
@@ -130,17 +140,17 @@ def prepare_shape(job: ShapeJob) -> PreparedShape:
 
 def _layout(job: ShapeJob, reference: Reference, card: DeviceFacts | None) -> ArenaLayout:
     flush = flush_bytes_for(card) if job.flush_bytes is None else job.flush_bytes
-    one = ArenaLayout(reference.call, 1, flush)
+    least = ArenaLayout(reference.call, _LEAST_SETS, flush)
     free, total = memory_bytes(job.device)
-    if _LEAST_SETS * one.set_bytes > _MEMORY_SHARE * total:
-        raise UserError(f"task {job.task}: one call takes {one.set_bytes:,} bytes, too many for this device")
-    fitting = int(_FREE_SHARE * free) // one.set_bytes
-    if fitting < _LEAST_SETS:
-        raise JudgeFault(
-            f"task {job.task}: one call takes {one.set_bytes:,} bytes, and of this device's memory "
+    if least.total_bytes > _MEMORY_SHARE * total:
+        raise UserError(f"task {job.task}: a call takes {least.set_bytes:,} bytes, too many for this device")
+    room = int(_FREE_SHARE * free) - least.total_bytes
+    if room < 0:
+        raise DeviceFull(
+            f"task {job.task}: a call takes {least.set_bytes:,} bytes, and of this device's memory "
             f"only {free:,} bytes are free: judge with fewer workers"
         )
-    return ArenaLayout(reference.call, min(job.num_sets, fitting), flush)
+    return replace(least, num_sets=min(job.num_sets, _LEAST_SETS + room // least.set_bytes))
 
 
 def _plain_init_values(reference: Reference) -> tuple[tuple[str, object], ...]:

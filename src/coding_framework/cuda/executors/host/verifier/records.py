@@ -57,7 +57,7 @@ class TaskUnusable:
 
     words: str
     for_now: bool = False
-    """Whether that is the machine's fault, and may be over soon."""
+    """Whether others have the memory that it takes, which may be over soon."""
 
 
 @dataclass(frozen=True)

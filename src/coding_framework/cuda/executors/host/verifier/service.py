@@ -26,7 +26,7 @@ from coding_framework.cuda.executors.host.verifier.records import (
     ShapeJob,
     TaskUnusable,
 )
-from coding_framework.errors import JudgeFault, UserError
+from coding_framework.errors import DeviceFull, UserError
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +42,7 @@ def prepare(job: ShapeJob) -> ShapeFacts | TaskUnusable:
         shape = _shapes[job.key] = prepare_shape(job)
     except UserError as error:
         return TaskUnusable(str(error))
-    except JudgeFault as error:
+    except DeviceFull as error:
         return TaskUnusable(str(error), for_now=True)
     return shape.facts
 
@@ -60,6 +60,7 @@ def rest(device: str) -> None:
     """Between two candidates: what looking at one took is for others to use."""
     for shape in _shapes.values():
         shape.collected.clear()
+        shape.flushed.clear()
     release_memory(device)
 
 
@@ -89,12 +90,14 @@ def examine(key: str, fills: tuple[SetFill, ...]) -> tuple[SetReport, ...]:
     """What the collected outputs are worth."""
     shape = _shapes[key]
     time.sleep(QUIET_S)
+    shape.look_at_flush()
     late = {item.index: _is_late(shape, item.index) for item in fills}
     first_of: dict[int, int] = {}
     for item in fills:
         first_of.setdefault(item.seed, item.index)
     reports = tuple(_examine_set(shape, item, late[item.index], first_of[item.seed]) for item in fills)
     shape.collected.clear()
+    shape.flushed.clear()
     return reports
 
 
@@ -132,7 +135,7 @@ def _examine_set(shape: PreparedShape, item: SetFill, late: bool, first: int) ->
         changed=changed,
         guard_broken=not shape.guards_whole(item.index),
         late_write=late,
-        flushed=shape.flush_holds(item),
+        flushed=shape.flushed[item.index],
         differs=not all(map(_same_bytes, outputs, shape.collected[first])),
     )
 
