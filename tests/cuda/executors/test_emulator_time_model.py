@@ -77,6 +77,48 @@ def test_more_occupancy_is_never_slower() -> None:
     assert times[0] < times[-1]
 
 
+def _spilling(stores: int, loads: int, *, registers: int = 32, frame: int | None = None) -> KernelResources:
+    return KernelResources(
+        kernel="k",
+        registers=registers,
+        local_bytes=stores if frame is None else frame,
+        spill_store_bytes=stores,
+        spill_load_bytes=loads,
+    )
+
+
+LONG = {"path_clocks": 4000 * 4.0, "warp_instructions": 32768 * 4000, "by_class": {"fp32": 32768 * 4000}}
+
+
+@pytest.mark.parametrize("words", [1, 20, 96, 400])
+def test_a_limit_on_registers_that_spills_gains_nothing(words: int) -> None:
+    whole = _time(_counters(**LONG), min(32 + words, 255))
+    limited = modelled_time_us(_counters(**LONG), _spilling(4 * words, 4 * words), H200)
+    assert limited.total_us > whole
+    assert limited.occupancy.share == 1.0  # what the profile tells is the kernel's own
+
+
+def test_more_spills_are_slower() -> None:
+    times = [
+        modelled_time_us(_counters(**LONG), _spilling(bytes_, bytes_, registers=255), H200).total_us
+        for bytes_ in (0, 8, 64, 1024, 8192)
+    ]
+    assert times == sorted(times)
+    assert len({*times}) == len(times)
+
+
+def test_arrays_in_the_frame_are_no_spilled_registers() -> None:
+    plain = modelled_time_us(_counters(**LONG), _spilling(0, 0), H200)
+    with_array = modelled_time_us(_counters(**LONG), _spilling(0, 0, frame=4096), H200)
+    assert with_array == plain
+
+
+def test_what_spills_is_in_the_work_of_the_largest_block_too() -> None:
+    one_block = _counters(grid=(1, 1, 1), by_class={"fp32": 8}, path_clocks=4.0, global_sectors=0)
+    spilling = modelled_time_us(one_block, _spilling(4096, 4096), H200)
+    assert spilling.compute_us > 8 * 2048 / H200.issue_per_clock / H200.clock_ghz / 1e3
+
+
 def test_occupancy_by_each_limit() -> None:
     assert occupancy(256, 32, 0, H200).share == 1.0
     by_registers = occupancy(256, 128, 0, H200)

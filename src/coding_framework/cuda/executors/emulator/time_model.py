@@ -8,6 +8,8 @@ added because overlap is never perfect, which also keeps every improvement visib
 Guaranteed: fewer sectors, passes or instructions, or more resident blocks, never make a kernel
 slower; warps, blocks and lanes that idle beside those that work never make it faster, because an SM
 has at least the work of the largest block, and a block takes at least as long as its slowest warp.
+Spilling registers never makes it faster either: what was spilled counts as if it were held, and every
+spill that stands in the code as one access to local memory, however often a loop comes by.
 Not modelled: caches beyond reuse within a launch's footprint, which warp's sectors come from DRAM,
 traffic of local memory, atomics of one warp's lanes on one address and those in shared memory,
 instruction-level parallelism, the many instructions of an integer or double division, clocks that
@@ -17,14 +19,14 @@ change, and what ptxas does to PTX.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from coding_framework.cuda.executors.base import LaunchCounters
 from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
 from coding_framework.cuda.executors.emulator.occupancy import Occupancy, occupancy
 from coding_framework.cuda.executors.emulator.profile_report import build_report
-from coding_framework.records.compilation import KernelResources
+from coding_framework.records.compilation import MAX_REGISTERS, KernelResources
 from coding_framework.records.measurement import ProfileReport
 
 IMPERFECT_OVERLAP = 0.1
@@ -34,6 +36,7 @@ LAUNCH_BOUND = 0.25
 MOVE_COST = 0.25
 """PTX moves mostly vanish in ptxas; one in four is taken to survive."""
 SECTOR = 32
+REGISTER = 4
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,8 @@ def modelled_time_us(
     threads, num_blocks = prod(counters.block), prod(counters.grid)
     shared_bytes = counters.static_shared_bytes + counters.dynamic_shared_bytes
     held = occupancy(threads, resources.registers if resources else None, shared_bytes, device)
+    unspilled = occupancy(threads, _registers(resources), shared_bytes, device)
+    counters = _with_spills(counters, resources, device)
     moved = _dram_bytes(counters, device)
     even = ceil(num_blocks / device.num_sms) / num_blocks
     """Share of all work that the busiest SM has if all blocks are alike."""
@@ -70,7 +75,7 @@ def modelled_time_us(
         + _request_us(counters, even, device),
         "compute": _compute_us(counters, even, device),
         "shared memory": _clocks(passes, device),
-        "latency": _latency_us(counters, held, num_blocks, threads, device),
+        "latency": _latency_us(counters, unspilled, num_blocks, threads, device),
     }
     slowest = max(bounds, key=lambda name: bounds[name])
     rest = sum(bounds.values()) - bounds[slowest]
@@ -87,6 +92,43 @@ def modelled_time_us(
         occupancy=held,
         limiter="launch" if running < LAUNCH_BOUND * device.launch_us else slowest,
     )
+
+
+def _registers(resources: KernelResources | None) -> int | None:
+    """What a thread holds, the values that were spilled included: a lower limit is worth nothing.
+
+    The frame may hold arrays too; of spilled values there are no more than were stored.
+    """
+    if resources is None:
+        return None
+    spilled = min(resources.local_bytes, resources.spill_store_bytes) // REGISTER
+    return max(resources.registers, min(resources.registers + spilled, MAX_REGISTERS))
+
+
+def _with_spills(
+    counters: LaunchCounters, resources: KernelResources | None, device: DeviceModel
+) -> LaunchCounters:
+    """The counts with the accesses to local memory that ptxas put in; the PTX knows none of them."""
+    if resources is None or not resources.spill_store_bytes + resources.spill_load_bytes:
+        return counters
+    loads, stores = resources.spill_load_bytes // REGISTER, resources.spill_store_bytes // REGISTER
+    of_block, largest = (loads + stores) * ceil(prod(counters.block) / 32), counters.largest_block
+    waited = loads * device.latency_of("local")
+    return replace(
+        counters,
+        by_class=_more_local(counters.by_class, of_block * prod(counters.grid)),
+        largest_block=replace(
+            largest,
+            by_class=_more_local(largest.by_class, of_block),
+            instructions_without_moves=largest.instructions_without_moves + of_block,
+        ),
+        path_clocks=counters.path_clocks + waited,
+        chain_clocks=counters.chain_clocks + waited,
+    )
+
+
+def _more_local(by_class: dict[str, int], accesses: int) -> dict[str, int]:
+    return {**by_class, "local": by_class.get("local", 0) + accesses}
 
 
 def _clocks(clocks: float, device: DeviceModel) -> float:
