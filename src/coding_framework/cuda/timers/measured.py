@@ -253,7 +253,7 @@ def measured_floor_us(task: Task, shape: Dimensions, facts: DeviceFacts) -> floa
     """The least time that physics allows."""
     written = sum(array_of(spec, shape).num_bytes for spec in task.outputs)
     bytes_us = facts.least_us(moved_bytes=task.bytes_moved.evaluate(shape), written_bytes=written)
-    operations_us = task.operations.evaluate(shape) / facts.operations_per_us(task.inputs[0].dtype)
+    operations_us = task.operations.evaluate(shape) / facts.most_operations_per_us(task.inputs[0].dtype)
     return max(bytes_us, operations_us, 1e-3)
 
 

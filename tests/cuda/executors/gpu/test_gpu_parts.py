@@ -424,6 +424,17 @@ def test_the_floor_counts_what_must_come_from_memory() -> None:
     assert measured_floor_us(task, {"n": 1}, H200) > 0
 
 
+def test_a_product_by_tensor_cores_in_three_parts_is_not_too_fast() -> None:
+    """It is as exact as the budget asks, and may be five times as fast as the lanes for float32."""
+    task = get_task("matmul")
+    lanes_us = task.operations.evaluate(task.measured_shape) / H200.operations_per_us("float32")
+    floor_us = measured_floor_us(task, task.measured_shape, H200)
+    assert lanes_us / 6 < floor_us <= lanes_us * 3 / 16
+    halves = get_task("matmul_half")
+    halves_us = halves.operations.evaluate(halves.measured_shape) / H200.operations_per_us("float16")
+    assert measured_floor_us(halves, halves.measured_shape, H200) == pytest.approx(halves_us)
+
+
 @pytest.mark.parametrize(("local_bytes", "keeps"), [(0, False), (1024, False), (16_384, True)])
 def test_local_memory_is_admitted_and_remembered(local_bytes: int, keeps: bool) -> None:
     here = session_on(H200)

@@ -16,6 +16,12 @@ REFERENCE_EVERY = 3
 """The reference runs in every third timed call: it is the slower of the two, and is timed again with
 every candidate."""
 _THREADS_PER_SM = 2048
+_HALVES = ("float16", "bfloat16")
+_TENSOR_RATE = 16
+"""How much faster dense tensor cores are with halves than the FP32 lanes."""
+_PRODUCTS = 3
+"""Of halves (or tf32) for one of numbers cut in two, without the product of the two small parts: some 16 bits
+are right, as our budgets for float32 ask."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +62,15 @@ class DeviceFacts:
 
     def operations_per_us(self, dtype: str) -> float:
         """Peak arithmetic: FP32 lanes for float32 and integers, dense tensor cores for the halves."""
-        lanes = 2 * 128 * self.num_sms * self.clock_khz * 1e3 / 1e6
-        return lanes * (16 if dtype in ("float16", "bfloat16") else 1)
+        return self._lanes_per_us * (_TENSOR_RATE if dtype in _HALVES else 1)
+
+    def most_operations_per_us(self, dtype: str) -> float:
+        """What no kernel can beat: float32 may be cut into halves for the tensor cores."""
+        return self._lanes_per_us * _TENSOR_RATE / (1 if dtype in _HALVES else _PRODUCTS)
+
+    @property
+    def _lanes_per_us(self) -> float:
+        return 2 * 128 * self.num_sms * self.clock_khz * 1e3 / 1e6
 
 
 @dataclass(frozen=True)
