@@ -129,6 +129,8 @@ def test_a_long_kernel_may_take_longer_around_it_but_not_for_ever() -> None:
     reference = blocks(355, 355, overhead_us=1200)
     assert hold_against_wall(blocks(2800, 2400, overhead_us=1200), reference).agree
     assert hold_against_wall(blocks(12300, 11900, overhead_us=1200), reference).agree
+    assert hold_against_wall(blocks(55_500, 54_000, overhead_us=1200), reference).agree
+    assert not hold_against_wall(blocks(56_000, 54_000, overhead_us=1200), reference).agree
     held = hold_against_wall(blocks(13000, 11900, overhead_us=1200), reference)
     assert not held.agree
     assert "the wall clock leaves 13000" in disagreement_words(held)

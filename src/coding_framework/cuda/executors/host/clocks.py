@@ -50,6 +50,9 @@ NOISE_SHARE = 0.12
 """How far the harness' own time may differ between two processes."""
 SWITCH_SHARE = 0.5
 """Of the harness' time, which a long kernel adds to it at the most."""
+RUNS_SHARE = 0.03
+"""Of the claim, which two runs may differ by: as much of a very long call may go unexplained. Without it a
+product that takes 54 ms was heard twice in one run of the honest corpus, and three times in another."""
 SKEW = 3.0
 """How far the mean claim, without the latest ones, or the wall clock may lie above the median claim."""
 _LEAST_LEFT_US = 2.0
@@ -94,8 +97,15 @@ class HeldTime:
     overhead_us: float
     left_us: float
     """How much longer than with the reference the device went on after a call."""
-    agree: bool
-    """Whether the claim may stand."""
+    goes_on: bool
+    """Whether that is too long."""
+    is_explained: bool
+    """Whether the wall clock says nothing against the claim."""
+
+    @property
+    def agree(self) -> bool:
+        """Whether the claim may stand."""
+        return self.is_explained and not self.goes_on
 
 
 def hold_against_wall(
@@ -120,6 +130,7 @@ def hold_against_wall(
     left, is_left = _left_over(candidate, (*reference, *alone))
     counted = left if is_left else 0.0
     allowed = max(slack_us, NOISE_SHARE * overhead) + min(slack_share * claimed, SWITCH_SHARE * overhead)
+    allowed = max(allowed, RUNS_SHARE * claimed)
     return HeldTime(
         median_us=claimed + counted,
         interval_us=(interval[0] + counted, interval[1] + counted),
@@ -127,8 +138,8 @@ def hold_against_wall(
         wall_us=wall,
         overhead_us=overhead,
         left_us=left,
-        agree=left <= max(slack_share * claimed, slack_us)
-        and unexplained <= allowed
+        goes_on=left > max(slack_share * claimed, slack_us),
+        is_explained=unexplained <= allowed
         and wall <= SKEW * claimed + allowed
         and _mean_of_prompt(samples) <= SKEW * claimed + slack_us,
     )

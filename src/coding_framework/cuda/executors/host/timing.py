@@ -100,7 +100,7 @@ def other_references(bench: TaskBench, settings: HostSettings) -> dict[str, floa
 
 
 def disagreement_words(held: HeldTime) -> str:
-    if held.left_us > SLACK_US:
+    if held.goes_on:
         return (
             f"its process claims {held.claimed_us:.1f} us a call, but the device goes on for "
             f"{held.left_us:.1f} us after it: work is done outside the call (another stream)"
