@@ -358,3 +358,95 @@ def test_a_plan_in_a_block_comment_is_told_where_it_belongs(comment: str, line: 
 def test_only_a_plan_is_taken_for_one_in_a_block_comment() -> None:
     assert "/*" not in str(violation(source("/* launch: one thread per element */")))
     assert parse_launch_plan(source("/* launch: grid=(2) block=(2) */", PLAN), TASK).launches[0].line == 2
+
+
+@pytest.mark.parametrize(
+    "constant",
+    [
+        "#define BLOCK 256",
+        "constexpr int BLOCK = 256;",
+        "const int BLOCK = 256;",
+        "static constexpr unsigned BLOCK = 8 * 32;",
+    ],
+)
+def test_a_plan_may_name_an_integer_constant_of_the_source(constant: str) -> None:
+    text = source(
+        "// scratch: tile float32[2 * BLOCK]",
+        "// launch: vector_add grid=(ceil_div(n, BLOCK)) block=(BLOCK) shared=BLOCK * sizeof(float) "
+        "args=(a, tile, y, BLOCK - 1)",
+        constant,
+    )
+    plan = parse_launch_plan(text, TASK)
+    (launch,) = resolve_launches(plan, TASK, {"n": 1000})
+    assert (launch.grid, launch.block, launch.shared_bytes) == ((4, 1, 1), (256, 1, 1), 1024)
+    assert launch.arguments == (*map(BufferArgument, ("a", "tile", "y")), 255)
+    assert resolve_scratch(plan, TASK, {"n": 1000}) == {"tile": ("float32", 512)}
+    assert plan.launches[0].text.startswith("vector_add grid=(ceil_div(n, BLOCK))")
+
+
+def test_a_plan_with_a_constant_equals_the_plan_with_its_number() -> None:
+    named = source("// launch: grid=(ceil(n / TILE), n // TILE) block=(TILE, 2 * TILE)", "#define TILE 16")
+    plain = source("// launch: grid=(ceil(n / 16), n // 16) block=(16, 2 * 16)", "#define TILE 16")
+    first, second = (parse_launch_plan(text, TASK).launches[0] for text in (named, plain))
+    assert (first.grid, first.block) == (second.grid, second.block)
+
+
+def test_dimensions_and_buffers_come_before_constants() -> None:
+    text = source(
+        "// scratch: s float32[n]",
+        "// launch: grid=(n) block=(1) args=(a, s, y, n)",
+        "#define n 7",
+        "#define s 8",
+        "const int a = 9;",
+    )
+    (launch,) = resolve_launches(parse_launch_plan(text, TASK), TASK, {"n": 1000})
+    assert launch.grid == (1000, 1, 1)
+    assert launch.arguments == (*map(BufferArgument, ("a", "s", "y")), 1000)
+    error = violation(source("// launch: grid=(a) block=(1)", "#define a 9"))
+    assert "the constant `a` of the source is not used: a buffer has that name" in str(error)
+
+
+def test_a_constant_is_no_function_and_no_type_of_the_plan() -> None:
+    lines = ("#define min 4", "#define half 8", "#define TWO 2")
+    text = source("// launch: grid=(min(n, TWO)) block=(1) shared=sizeof(half)", *lines)
+    (launch,) = resolve_launches(parse_launch_plan(text, TASK), TASK, {"n": 1000})
+    assert (launch.grid, launch.shared_bytes) == ((2, 1, 1), 2)
+
+
+@pytest.mark.parametrize(
+    ("definition", "reason"),
+    [
+        ("#define BLOCK 256\n#define BLOCK 128", "it is defined with different values"),
+        ("#define BLOCK 256\n#undef BLOCK", "it is undefined again (`#undef`)"),
+        ("#ifndef BLOCK\n#define BLOCK 256\n#endif", "a condition (`#if`) decides on it"),
+        ("#define BLOCK(x) 256", "it is a macro with parameters"),
+        ("#define BLOCK 256.0f", "its value is no plain integer from 0 to 2147483647"),
+    ],
+)
+def test_a_constant_in_doubt_is_refused_with_the_reason(definition: str, reason: str) -> None:
+    for plan in ("// launch: grid=(n) block=(BLOCK)", f"// scratch: s float32[BLOCK]\n{PLAN}"):
+        error = violation(source(plan, definition, "#define WARP 32"))
+        assert error.line == 1
+        assert f"the constant `BLOCK` of the source is not used: {reason}" in str(error)
+        assert "constants of the source: WARP" in str(error)
+
+
+def test_an_unknown_name_is_told_the_constants_that_there_are() -> None:
+    error = violation(source("// launch: grid=(n) block=(THREADS)", "#define WARP 32", "#define n 4"))
+    assert "`THREADS` is neither a buffer nor a dimension here; buffers: a, b, y; dimensions: n" in str(error)
+    assert "; constants of the source: WARP. Expected e.g." in str(error)
+    many = "\n".join(f"#define {'C' * 200}{i} {i}" for i in range(500))
+    assert len(str(violation(source("// launch: grid=(n) block=(THREADS)", many)))) < 2000
+    assert "constants" not in str(violation(source("// launch: grid=(n) block=(THREADS)")))
+
+
+def test_constants_that_make_an_expression_too_long_are_refused() -> None:
+    error = violation(source(f"// launch: grid=({'+'.join('A' * 100)}) block=(1)", "#define A 2147483647"))
+    assert "line 1: the expression is longer than 400 characters" in str(error)
+
+
+def test_a_number_from_a_constant_is_no_pointer() -> None:
+    """As a literal in its place."""
+    text = source("// launch: grid=(n) block=(1) args=(a, b, ADDRESS, n)", "#define ADDRESS 4096")
+    (launch,) = parse_launch_plan(text, TASK).launches
+    assert launch.arguments[2].text == "4096"

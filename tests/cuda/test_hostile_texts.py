@@ -108,6 +108,10 @@ PIECES = (
         "__has_include(<a>)",
         "#line 1\n",
         "#define A A\n",
+        "#define C 1\n",
+        "#define C (C\n",
+        "const int C=C+1;",
+        "#undef C\n",
         "#if 1\n",
     ),
     *(
@@ -153,7 +157,14 @@ def cpu_seconds(reader: Callable[[str], object], text: str) -> float:
 
 @pytest.mark.parametrize("name", SCANNERS)
 @pytest.mark.parametrize(
-    "around", [("", ""), (KERNEL, ""), ("// launch: ", "\n" + KERNEL), ("#", "\n" + KERNEL)]
+    "around",
+    [
+        ("", ""),
+        (KERNEL, ""),
+        ("// launch: ", "\n" + KERNEL),
+        ("#", "\n" + KERNEL),
+        ("// launch: grid=(C) block=(1)\n", KERNEL),
+    ],
 )
 def test_a_piece_repeated_without_end_is_read_in_linear_time(name: str, around: tuple[str, str]) -> None:
     slow = {}

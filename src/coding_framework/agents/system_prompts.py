@@ -13,9 +13,9 @@ MAX_EXTRA_CASES = 4
 SYSTEM = (
     "You write fast, correct CUDA kernels. Answer with one ```cuda code block and nothing else. "
     'It holds a launch line, then an extern "C" __global__ function. No host code, no main. '
-    "Launch line: // launch: NAME grid=(...) block=(...)  with integers, dimension names, "
-    "ceil_div(a, b), min and max. The arguments are the inputs, the outputs and the dimensions, in order. "
-    "At most 1024 threads a block. Sizes need not be multiples of the block."
+    "Launch line: // launch: NAME grid=(...) block=(...)  with integers, dimension names, your own "
+    "integer constants, ceil_div(a, b), min and max. The arguments are the inputs, the outputs and the "
+    "dimensions, in order. At most 1024 threads a block. Sizes need not be multiples of the block."
 )
 """The generator's, contract `kernel`."""
 

@@ -5,7 +5,8 @@
 
 Guarantees: nothing is evaluated by Python; every complaint quotes the line and says what is
 expected; the plan's size is bounded before anything is allocated; reading it takes time linear in the
-source's length. It does not look at the C++ beyond the names of its kernels.
+source's length. Expressions are over the task's dimensions and the integer constants of the source, which are
+numbers in the plan that comes out. Of the C++ it looks at those and at the names of the kernels, no more.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from typing import NoReturn
 
 import numpy as np
 
+from coding_framework.cuda.analysis.source_constants import SourceConstants
 from coding_framework.cuda.executors.base import BufferArgument, ResolvedLaunch, Triple
+from coding_framework.cuda.plan_constants import constant_words, with_constants
 from coding_framework.cuda.plan_lines import FIELD, MAX_LAUNCHES, ContractViolation, plan_lines, unmarked_line
 from coding_framework.cuda.toolchain.source_scan import without_comments
 from coding_framework.errors import ExpressionError
@@ -67,7 +70,10 @@ def parse_launch_plan(source: str, task: Task) -> LaunchPlan:
     if not launches:
         _fail_without_plan(source)
     plan = LaunchPlan(launches=tuple(launches), scratch=tuple(scratch))
-    _check_names(plan, task)
+    plan, constants = with_constants(
+        plan, source, dimensions=frozenset(task.dimensions), buffers=buffer_names(plan, task)
+    )
+    _check_names(plan, task, constants)
     return plan
 
 
@@ -229,7 +235,7 @@ def _parse_scratch(text: str, number: int, task: Task) -> ScratchBuffer:
     )
 
 
-def _check_names(plan: LaunchPlan, task: Task) -> None:
+def _check_names(plan: LaunchPlan, task: Task, constants: SourceConstants) -> None:
     names = [*task.default_arguments, *(buffer.name for buffer in plan.scratch)]
     for buffer in plan.scratch:
         if names.count(buffer.name) > 1:
@@ -237,17 +243,18 @@ def _check_names(plan: LaunchPlan, task: Task) -> None:
                 f"line {buffer.line}: the name `{buffer.name}` of the scratch buffer is taken", buffer.line
             )
     buffers = buffer_names(plan, task)
+    listed = f"buffers: {_list(tuple(sorted(buffers)))}; dimensions: {', '.join(task.dimensions)}"
     for launch in plan.launches:
         values = [argument for argument in launch.arguments if argument.text not in buffers]
         for expression in (*launch.grid, *launch.block, launch.shared_bytes, *values):
-            unknown = sorted(expression.names - set(task.dimensions))
-            if unknown:
-                _fail(
-                    launch.line,
-                    launch.text,
-                    f"`{unknown[0]}` is neither a buffer nor a dimension here; buffers: "
-                    f"{_list(tuple(sorted(buffers)))}; dimensions: {', '.join(task.dimensions)}",
-                )
+            for name in sorted(expression.names - set(task.dimensions)):
+                words = f"`{name}` is neither a buffer nor a dimension here; {listed}"
+                _fail(launch.line, launch.text, words + constant_words(constants, name))
+    for buffer in plan.scratch:
+        for name in sorted(buffer.num_elements.names - set(task.dimensions)):
+            words = f"`{name}` in the size of scratch `{buffer.name}` is no dimension here; {listed}"
+            words += constant_words(constants, name)
+            raise ContractViolation(f"line {buffer.line}: {words}", buffer.line)
 
 
 def _resolve(launch: Launch, buffers: frozenset[str], dimensions: Mapping[str, int]) -> ResolvedLaunch:

@@ -71,6 +71,20 @@ class Expression:
         """The value for these dimensions, or `ExpressionError` saying why there is none."""
         return _evaluate(self._program, dimensions, self.text)
 
+    def with_values(self, values: Mapping[str, int]) -> Expression:
+        """The same with numbers in place of the names that have a value; `ExpressionError` if too long."""
+        if self.names.isdisjoint(values):
+            return self
+        parser = _Parser(self.text)
+        parser.parse()
+        text = self.text
+        for at, match in reversed(list(enumerate(_TOKEN.finditer(self.text)))):
+            if at in parser.name_positions and match[2] in values:
+                value = values[match[2]]
+                start, end = match.span(2)
+                text = f"{text[:start]}{value if value >= 0 else f'({value})'}{text[end:]}"
+        return parse_expression(text)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and other.text == self.text
 
@@ -90,6 +104,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.names: set[str] = set()
+        self.name_positions: set[int] = set()
+        """Of the tokens that stand for a value: functions and the types of `sizeof` do not."""
         if len(text) > MAX_EXPRESSION_CHARS:
             raise ExpressionError(f"the expression is longer than {MAX_EXPRESSION_CHARS} characters")
         self.tokens = self._tokenise(text)
@@ -175,6 +191,7 @@ class _Parser:
             self._sizeof() if token == "sizeof" else self._call(token)
         else:
             self.names.add(token)
+            self.name_positions.add(self.position - 1)
             self.program.append(("name", token))
 
     def _call(self, name: str) -> None:
