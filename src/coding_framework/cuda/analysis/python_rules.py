@@ -67,7 +67,7 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
             "traceback weakref.WeakSet types.FunctionType types.CodeType marshal dis bdb trace "
             "pydoc unittest cProfile profile doctest string.Formatter typing.get_type_hints "
             "tracemalloc faulthandler sysconfig site __main__ coding_framework operator.attrgetter "
-            "operator.methodcaller"
+            "operator.methodcaller functools.update_wrapper sys.monitoring"
         ),
     ),
     PythonRule(
@@ -79,15 +79,22 @@ PYTHON_RULES: tuple[PythonRule, ...] = (
         ),
     ),
     PythonRule(
-        "process-exit", "critical", "runs code at the end of the process or on signals", _ONLY_COMPUTE,
-        words("atexit signal weakref.finalize"),
+        "process-exit", "critical", "runs code when something ends, or on signals", _ONLY_COMPUTE,
+        words("atexit signal weakref"),
+    ),
+    PythonRule(
+        "code-from-text", "critical", "runs code that does not stand in the source", "Write the code itself.",
+        words(
+            "typing.ForwardRef typing._eval_type dataclasses._create_fn torch.fx.graph_module torch.package"
+        ),
     ),
     PythonRule(
         "tensor-subclass", "critical", "changes what a tensor does when it is looked at",
         "Return plain torch tensors.",
         words(
             "torch.overrides torch.utils._python_dispatch torch._C.DisableTorchFunction torch.library "
-            "torch.Tensor._make_subclass torch.Tensor._make_wrapper_subclass"
+            "torch.Tensor._make_subclass torch.Tensor._make_wrapper_subclass torch.utils.flop_counter "
+            "torch._subclasses torch.fx.experimental torch.testing._internal"
         ),
     ),
     PythonRule(

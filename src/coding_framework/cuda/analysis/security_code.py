@@ -33,6 +33,7 @@ _TYPES_WITH_THREADS = frozenset({"thread", "jthread"})
 _THREADS = next(rule for rule in NAME_RULES if rule.rule == "threads")
 _PYTHON = next(rule for rule in NAME_RULES if rule.rule == "python-from-native")
 _NOT_HOST = frozenset({"constexpr", "__device__", "__constant__", "__shared__"})
+_REGISTRATION = words("TORCH_LIBRARY_IMPL TORCH_LIBRARY_FRAGMENT MAKE_TORCH_LIBRARY_IMPL")
 _ATTRIBUTE = re.compile(
     r"\b_*(constructor|destructor|init_priority|section|ifunc|alias|weak|weakref|cleanup|naked|retain)_*\b"
 )
@@ -43,6 +44,7 @@ def code_findings(index: CodeIndex, contract: Contract) -> Iterator[Finding]:
     yield from _names(index, contract)
     yield from _scoped_names(index, contract)
     yield from _python_objects(index)
+    yield from _replaced_operations(index)
     yield from _hidden_scopes(index)
     yield from _attributes(index)
     yield from _interposition(index)
@@ -203,6 +205,17 @@ def _python_objects(index: CodeIndex) -> Iterator[Finding]:
         last = re.split(r"\W+", text(node).rstrip("; \n"))[-1]
         if last in ("py", "pybind11") and text(node.child_by_field_name("name")) != "py":
             yield _finding(_PYTHON, last, node)
+
+
+def _replaced_operations(index: CodeIndex) -> Iterator[Finding]:
+    """`TORCH_LIBRARY_IMPL(aten, CUDA, m) { m.impl("copy_", f); }` is a definition to the parser."""
+    if index.words & _REGISTRATION:
+        for kind in ("identifier", "type_identifier"):
+            for node in index.of(kind):
+                if text(node) in _REGISTRATION:
+                    reason = f"`{text(node)}` replaces operations of torch, for the judge as well."
+                    suggestion = "Export `forward` with PYBIND11_MODULE."
+                    yield security("interposition", "critical", line_of(node), reason, suggestion)
 
 
 def _hidden_scopes(index: CodeIndex) -> Iterator[Finding]:

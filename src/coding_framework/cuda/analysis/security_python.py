@@ -75,6 +75,8 @@ def _attribute(node: ast.AST, names: Names) -> Iterator[Finding]:
     if node.attr in FORBIDDEN_ATTRIBUTES:
         reason = f"`.{node.attr}` reaches behind Python's objects."
         yield security("introspection", "critical", node.lineno, reason, "Remove it.")
+    if not isinstance(node.ctx, ast.Load):
+        yield from _attribute_target(node, names)
     dotted = names.dotted(node)
     if dotted is not None:
         yield from _by_table(dotted, node.lineno)
@@ -135,6 +137,8 @@ def _by_reflection(node: ast.Call, name: str, names: Names) -> Iterator[Finding]
         reason = f"`{literal}` reaches behind Python's objects."
         yield security("introspection", "critical", node.lineno, reason, "Remove it.")
     if target is None:
+        if name in ("setattr", "delattr") and _is_foreign_class(node.args[0]):
+            yield _class_changed(node.lineno)
         is_own = isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
         if len(node.args) > 1 and not isinstance(literal, str) and not is_own:
             reason = f"`{name}` with a name that does not stand in the source hides what is used."
@@ -161,24 +165,12 @@ def _compiler_flags(node: ast.Call) -> Iterator[Finding]:
                 )
 
 
-def _assignment(node: ast.AST, names: Names) -> Iterator[Finding]:
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign | ast.Delete):
-        targets = list(node.targets)
-    elif isinstance(node, ast.AugAssign | ast.AnnAssign):
-        targets = [node.target]
-    for target in targets:
-        parts = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        for part in parts:
-            yield from _target(part, names)
-
-
-def _target(target: ast.expr, names: Names) -> Iterator[Finding]:
-    if isinstance(target, ast.Subscript):
-        yield from _item_target(target, names)
-        return
-    dotted = names.dotted(target) if isinstance(target, ast.Attribute) else None
+def _attribute_target(target: ast.Attribute, names: Names) -> Iterator[Finding]:
+    """`torch.relu = f`, and `for torch.relu in [f]`."""
+    dotted = names.dotted(target)
     if dotted is None:
+        if _is_foreign_class(target.value):
+            yield _class_changed(target.lineno)
         return
     if dotted.startswith("torch.backends.") and not dotted.endswith(("allow_tf32", "precision")):
         reason = f"`{dotted}` is a setting of all of torch."
@@ -188,6 +180,25 @@ def _target(target: ast.expr, names: Names) -> Iterator[Finding]:
         reason = f"assigning to `{dotted}` changes it for the judge as well."
         suggestion = "Change nothing of other modules; define names of your own."
         yield security(rule, "critical", target.lineno, reason, suggestion)
+
+
+def _is_foreign_class(node: ast.expr) -> bool:
+    """`type(x)`, `x.__class__`: what is changed there is changed for all objects of the kind."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[of], keywords=[]) | ast.Attribute(of, "__class__"):
+            return not (isinstance(of, ast.Name) and of.id == "self")
+    return False
+
+
+def _class_changed(line: int) -> Finding:
+    reason = "changing the class of an object changes it for the judge as well."
+    return security("patching", "critical", line, reason, "Define names of your own.")
+
+
+def _item(node: ast.AST, names: Names) -> Iterator[Finding]:
+    assert isinstance(node, ast.Subscript)
+    if not isinstance(node.ctx, ast.Load):
+        yield from _item_target(node, names)
 
 
 def _item_target(target: ast.Subscript, names: Names) -> Iterator[Finding]:
@@ -263,10 +274,7 @@ _CHECKS: dict[type[ast.AST], Callable[[ast.AST, Names], Iterator[Finding]]] = {
     ast.Attribute: _attribute,
     ast.Name: _name,
     ast.Call: _call,
-    ast.Assign: _assignment,
-    ast.AugAssign: _assignment,
-    ast.AnnAssign: _assignment,
-    ast.Delete: _assignment,
+    ast.Subscript: _item,
     ast.ClassDef: _class,
     ast.FunctionDef: _function,
     ast.AsyncFunctionDef: _function,

@@ -29,6 +29,11 @@ import gc, os, sys, time, threading, ctypes, stat, struct, json
 def find(kind):
     return [o for o in gc.get_objects() if type(o).__name__ == kind]
 """
+SLOW = """
+def slow(module, x):
+    for _ in range(200): y = module.right(x)
+    return y
+"""
 
 CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
     "returns its input": (module("return x"), {Verdict.ALIASED_OUTPUT}, "one of its inputs"),
@@ -229,6 +234,41 @@ CHEATS: dict[str, tuple[Candidate, set[Verdict], str]] = {
         {Verdict.OUT_OF_BOUNDS},
         "outside its tensors",
     ),
+    "works while its result is copied": (
+        module(
+            "y = torch.zeros_like(x)\nwaiting.append((self, x, y))\nreturn y",
+            top=SLOW
+            + """
+copy, waiting = torch.Tensor.copy_, []
+def late(target, source):
+    while waiting:
+        module, x, y = waiting.pop()
+        copy(y, slow(module, x))
+    return copy(target, source)
+type(torch.zeros(1)).copy_ = late
+""",
+        ),
+        {Verdict.WRONG_RESULT},
+        "elements are wrong",
+    ),
+    "works when its result is thrown away": (
+        module(
+            "y = torch.zeros_like(x)\nends.append(weakref.ref(y, lambda _: finish(self, x)))\nreturn y",
+            top=SLOW
+            + """
+import weakref
+import numpy as np
+ends = []
+def finish(module, x):
+    given = (x, module.linear.weight, module.linear.bias)
+    at = sum(-(-(4 * tensor.numel() + 512) // 512) * 512 for tensor in given) // 4
+    memory = np.lib.stride_tricks.as_strided(x.numpy().reshape(-1), (at + x.numel(),), (4,))
+    memory[at:] = slow(module, x).numpy().reshape(-1)
+""",
+        ),
+        {Verdict.WRONG_RESULT},
+        "",
+    ),
 }
 
 
@@ -245,6 +285,31 @@ def test_a_cheat_is_stopped_for_its_reason(executor: HostExecutor, what: str) ->
     assert outcome.verdict in verdicts, f"{outcome.verdict}: {outcome.message}"
     assert words in outcome.message
     assert outcome.timing is None
+
+
+def test_work_cannot_be_done_in_the_flush_before_the_clock(executor: HostExecutor) -> None:
+    """A flush of its own finds inputs that have changed, and their answers are ready when it is called."""
+    candidate = module(
+        """
+        key = x.data_ptr()
+        seen[key] = (self, x, float(x[0, 0]))
+        return ready.pop(key) if key in ready else slow(self, x)
+        """,
+        top=SLOW
+        + """
+fill, seen, ready = torch.Tensor.fill_, {}, {}
+def early(region, value):
+    for key, (module, x, first) in seen.items():
+        if float(x[0, 0]) != first:
+            ready[key] = slow(module, x)
+    return fill(region, value)
+for torch.Tensor.fill_ in (early,):
+    pass
+""",
+    )
+    outcome = executor.judge_host(TASK, candidate)
+    assert outcome.timing is not None, outcome.message
+    assert outcome.timing.median_us > 10 * outcome.timing.reference_median_us
 
 
 def test_what_is_said_about_a_hidden_shape_holds_no_numbers(executor: HostExecutor) -> None:

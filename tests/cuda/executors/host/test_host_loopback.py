@@ -6,6 +6,7 @@ import io
 import os
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,10 @@ def test_a_result_in_another_order_of_elements_is_put_in_order_within_the_clock(
     moments: list[str] = []
     child = configured(facts, "return self.right(x).t().contiguous().t()")
     instance, stop = child._instances[KEY], child._clock.stop
-    contiguous = instance._contiguous
-    instance._contiguous = lambda value: moments.append("ordered") or contiguous(value)
+    functions = instance._torch
+    instance._torch = replace(
+        functions, contiguous=lambda value: moments.append("ordered") or functions.contiguous(value)
+    )
     child._clock.stop = lambda: moments.append("stopped") or stop()
     run(child, FIRST)
     assert moments == ["ordered", "stopped"]

@@ -90,6 +90,15 @@ def test_a_failure_on_a_device_that_stays_full_is_no_verdict(
         judged(NO_MEMORY, free=FULL, alone=FULL)
 
 
+def test_words_are_no_way_out_of_a_task_for_which_the_judge_itself_takes_much(
+    judged: Callable[..., tuple[HostOutcome, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = "coding_framework.cuda.executors.host.bench.allowed_bytes"
+    monkeypatch.setattr(large, lambda set_bytes, total: TOTAL if set_bytes else allowed_bytes(0, total))
+    outcome, loads = judged(NO_MEMORY, free=PLENTY)
+    assert (outcome.verdict, loads) == (Verdict.CRASHED, 2)
+
+
 def test_a_constructor_that_finds_no_memory_is_heard_again(
     judged: Callable[..., tuple[HostOutcome, int]],
 ) -> None:

@@ -99,14 +99,14 @@ class HostExecutor:
         """
         with self._room(alone=False):
             try:
-                return self._judge(task, candidate)
+                return self._judge(task, candidate, alone=False)
             except JudgeFault as fault:
                 if not isinstance(fault, DeviceFull) and not speaks_of_memory(str(fault)):
                     raise
                 _log.info("judged_again_alone", task=task.name, reason=str(fault)[-500:])
         self._drop_bench()
         with self._room(alone=True):
-            return self._judge(task, candidate)
+            return self._judge(task, candidate, alone=True)
 
     def _room(self, *, alone: bool) -> AbstractContextManager[None]:
         """The device's memory. Who must wait for it gives back what it keeps for the next candidate."""
@@ -116,10 +116,11 @@ class HostExecutor:
             return gpu_room_alone(self.config.gpu_index)
         return gpu_room(self.config.gpu_index, before_waiting=self._drop_bench)
 
-    def _judge(self, task: ModuleTask, candidate: Candidate) -> HostOutcome:
+    def _judge(self, task: ModuleTask, candidate: Candidate, *, alone: bool) -> HostOutcome:
         stages = _Stages()
         with stages.stage("prepare"):
             bench = self._bench_for(task)
+        bench.is_alone = alone
         trial = Trial(bench)
         self._programs.last_build = self._candidate_build = None
         timing: HostTiming | None = None

@@ -4,11 +4,16 @@ Around every call: the set's weights are copied into the module (so nothing prep
 weights is right), the L2 cache is overwritten, the call is made, its result is looked at for what
 only this process can see (type, storage, aliasing) and copied into the output slot, and the whole
 device is waited for. Checking calls and timed calls are the same calls.
+
+Whatever a candidate makes of `torch.Tensor`, the functions used here are torch's own, taken before it was
+loaded. And what it returned is kept until the next call's clock runs: an object that dies can set off work,
+which after the clock nobody would time.
 """
 
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +43,37 @@ class OpenArena:
     layout: ArenaLayout
 
 
+@dataclass(frozen=True)
+class TensorFunctions:
+    """torch's own, whoever replaces them on its class later."""
+
+    plain: type[Any]
+    contiguous: Callable[..., Any]
+    copy: Callable[..., Any]
+    fill: Callable[..., Any]
+
+    @classmethod
+    def bound(cls) -> TensorFunctions:
+        """Called before the candidate is there."""
+        import torch
+
+        plain = torch.Tensor
+        return cls(plain, plain.contiguous, plain.copy_, plain.fill_)
+
+
 class Instance:
     """A candidate ready to be called on any set of its arena."""
 
-    def __init__(self, loaded: Loaded, memory: OpenArena, request: Configure, device: str) -> None:
-        import torch
-
-        self._plain, self._contiguous = torch.Tensor, torch.Tensor.contiguous
+    def __init__(
+        self,
+        loaded: Loaded,
+        memory: OpenArena,
+        request: Configure,
+        device: str,
+        functions: TensorFunctions,
+    ) -> None:
+        self._torch = functions
+        self._last_results: list[Any] = []
         self._request = request
         self._device = device
         self._function = loaded.function
@@ -55,21 +84,22 @@ class Instance:
             self._module = _build(loaded.module_class, request, device)
             self._targets = _match_state(self._module, layout.call, device)
         else:
-            first = self._sets[0]
-            self._targets = [item.clone() for item in (*first.parameters, *first.buffers)]
+            self._targets = [item.clone() for item in self._sets[0].state]
             """Not used by an extension, but copied all the same: the harness must cost what it costs
             the reference, whose overhead is subtracted."""
 
     def call(self, index: int, flush_value: int, clock: Clock) -> CallProblem | None:
         """One call on one set; what is wrong with the result, if anything."""
         views = self._sets[index]
-        views.copy_state_into(self._targets)
+        for target, source in zip(self._targets, views.state, strict=True):
+            self._torch.copy(target, source)
         arguments = self.arguments(index)
         clock.forget_cache()
         for _ in range(clock.flush_passes):
-            views.flush.fill_(flush_value)
+            self._torch.fill(views.flush, flush_value)
         clock.start()
-        results = _each(self.invoke(arguments))
+        self._last_results = []
+        self._last_results = results = _each(self.invoke(arguments))
         dense = self._dense(results, views)
         clock.stop()
         clock.await_stop()  # or what we do next would cost nothing beside a slow device, and show with others
@@ -93,7 +123,9 @@ class Instance:
         if len(results) != len(views.outputs):
             return results
         return [
-            self._contiguous(value) if type(value) is self._plain and _is_like(value, slot) else value
+            self._torch.contiguous(value)
+            if type(value) is self._torch.plain and _is_like(value, slot)
+            else value
             for value, slot in zip(results, views.outputs, strict=True)
         ]
 
@@ -104,7 +136,7 @@ class Instance:
             problem = _problem_with(value, slot, views, self._device)
             if problem is not None:
                 return problem
-            slot.copy_(copied)
+            self._torch.copy(slot, copied)
         return None
 
 
@@ -122,11 +154,10 @@ class _SetViews:
         tensors = [item for item in self.inputs if isinstance(item, torch.Tensor)]
         self.given = [_bytes_of(item) for item in (*tensors, *self.parameters, *self.outputs)]
         """Where a result must not lie: what is laid over the room for it need not be copied there."""
-        self._copy = torch.Tensor.copy_
 
-    def copy_state_into(self, targets: list[torch.Tensor]) -> None:
-        for target, source in zip(targets, (*self.parameters, *self.buffers), strict=True):
-            self._copy(target, source)
+    @property
+    def state(self) -> tuple[torch.Tensor, ...]:
+        return (*self.parameters, *self.buffers)
 
 
 def _is_like(value: torch.Tensor, slot: torch.Tensor) -> bool:

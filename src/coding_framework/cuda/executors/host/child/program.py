@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from coding_framework.cuda.executors.host.child.clock import Clock, make_clock
-from coding_framework.cuda.executors.host.child.instance import Instance, OpenArena
+from coding_framework.cuda.executors.host.child.instance import Instance, OpenArena, TensorFunctions
 from coding_framework.cuda.executors.host.child.load import (
     CANDIDATE_FILE,
     Loaded,
@@ -147,18 +147,19 @@ class Child:
 
     def _load(self, request: Load) -> Reply:
         self._device = request.device
-        clock = make_clock(request.device)
+        clock, functions = make_clock(request.device), TensorFunctions.bound()
         if request.single_thread:
             limit_memory(request.device, max(memory.layout.set_bytes for memory in self._arenas.values()))
             forbid_threads(programs=request.contract == "module")
         self._loaded = load_candidate(request)
         self._clock: Clock = clock
+        self._functions = functions
         return {}
 
     def _configure(self, request: Configure) -> Reply:
         assert self._loaded is not None
         self._instances[request.name] = Instance(
-            self._loaded, self._arenas[request.name], request, self._device
+            self._loaded, self._arenas[request.name], request, self._device, self._functions
         )
         return {}
 
