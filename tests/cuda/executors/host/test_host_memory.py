@@ -39,16 +39,15 @@ def executor() -> Iterator[HostExecutor]:
 def judged(executor: HostExecutor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[HostOutcome, int]]:
     """The outcome where so much is free beside others, and how often the candidate was loaded for it."""
 
-    def judge(body: str, *, free: int, init: str = "", alone: int = PLENTY) -> tuple[HostOutcome, int]:
+    def judge(body: str, *, free: int, init: str = "", free_alone: int = PLENTY) -> tuple[HostOutcome, int]:
         loads: list[str] = []
         load, room = ChildSession.load, HostExecutor._room
         now = [free]
 
         def entered(self: HostExecutor, *, alone: bool) -> AbstractContextManager[None]:
-            now[0] = when_alone if alone else free
+            now[0] = free_alone if alone else free
             return room(self, alone=alone)
 
-        when_alone = alone
         monkeypatch.setattr(HostExecutor, "_room", entered)
 
         def counted(self: ChildSession, program: Any, *rest: Any) -> None:
@@ -87,7 +86,7 @@ def test_a_failure_on_a_device_that_stays_full_is_no_verdict(
     judged: Callable[..., tuple[HostOutcome, int]],
 ) -> None:
     with pytest.raises(DeviceFull, match=r"only 0\.5 GiB are free.*fewer workers.*ALLOC_FAILED"):
-        judged(NO_MEMORY, free=FULL, alone=FULL)
+        judged(NO_MEMORY, free=FULL, free_alone=FULL)
 
 
 def test_words_are_no_way_out_of_a_task_for_which_the_judge_itself_takes_much(
