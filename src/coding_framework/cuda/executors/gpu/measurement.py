@@ -12,7 +12,6 @@ launch overhead nor a host that is busy elsewhere is in any time, for either sid
 
 from __future__ import annotations
 
-import random
 import re
 import time
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from coding_framework.cuda.executors.gpu.messages import (
     MeasureRequest,
     OutputPlace,
 )
+from coding_framework.cuda.executors.gpu.queue_places import QueuePlaces
 from coding_framework.cuda.executors.gpu.runner import stray_write
 from coding_framework.cuda.executors.gpu.session import (
     STAGING_BYTES,
@@ -44,8 +44,6 @@ from coding_framework.cuda.executors.gpu.session import (
     session,
 )
 
-_MAX_SHIFT = 3
-"""Most launches of nothing before a timed call."""
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
 
 
@@ -64,6 +62,7 @@ class _Bench:
     asks_for_residency: bool
     """Whether the candidate's code can ask L2 to keep its lines beyond the flush."""
     transfer_us: float | None = None
+    queue: QueuePlaces = field(default_factory=QueuePlaces)
     events: list[list[Any]] = field(default_factory=list)
     wall_us: list[float] = field(default_factory=list)
 
@@ -230,19 +229,17 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     call(driver.cuEventRecord(events[0], stream))
     _draw(bench, number, contents)
     _poison(bench, number, contents.poison)
-    _flush(here)
+    _flush(bench, "candidate")
     call(driver.cuEventRecord(events[1], stream))
-    for launch in bench.candidate[number]:
-        fire(launch, stream)
+    _fire_all(bench, bench.candidate[number])
     call(driver.cuEventRecord(events[2], stream))
     _sum_up(bench, number, contents)
     call(driver.cuEventRecord(events[3], stream))
     if number % REFERENCE_EVERY == 0:
         _reset_residency(bench)  # lines that the candidate kept would be missing to the reference
-        _flush(here)
+        _flush(bench, "reference")
         call(driver.cuEventRecord(events[4], stream))
-        for launch in bench.reference[bench.request.slot(number)]:
-            fire(launch, stream)
+        _fire_all(bench, bench.reference[bench.request.slot(number)])
         call(driver.cuEventRecord(events[5], stream))
 
 
@@ -258,6 +255,7 @@ def _draw(bench: _Bench, number: int, contents: InputSet) -> None:
     for array, distribution, seed in each:
         address = bench.places[array.name].slot(bench.request.slot(number))
         bench.here.harness.fill(address, array.count, array.dtype, distribution, array.row_length, seed)
+    bench.queue.launched += len(bench.request.inputs)
 
 
 def _poison(bench: _Bench, number: int, poison: int) -> None:
@@ -266,17 +264,23 @@ def _poison(bench: _Bench, number: int, poison: int) -> None:
         pattern = upper << 16 | upper if array.dtype.endswith("16") else poison
         padded = -(-array.num_bytes // 4) * 4
         memset(bench.places[f"output {array.name}"].slot(number), pattern, padded, bench.here.stream)
+    bench.queue.launched += len(bench.request.outputs)
 
 
-def _flush(here: Session) -> None:
-    """Make L2 cold for what comes next, and let that come at any place in the card's queue.
-
-    One launch more or less before a timed call changes its time by up to 1 us, whatever is launched: that
-    would be the same in all rounds of one measurement, and another in the next.
-    """
-    for _ in range(random.randrange(_MAX_SHIFT + 1)):
+def _flush(bench: _Bench, side: str) -> None:
+    """Make L2 cold for the next call of this side, and let that come where in the queue it is its turn to."""
+    here = bench.here
+    missing = bench.queue.missing(side)
+    for _ in range(missing):
         here.harness.nothing()
     memset(here.flush_address, 0, here.flush_bytes, here.stream)
+    bench.queue.launched += missing + 1
+
+
+def _fire_all(bench: _Bench, launches: list[PreparedLaunch]) -> None:
+    for launch in launches:
+        fire(launch, bench.here.stream)
+    bench.queue.launched += len(launches)
 
 
 def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
@@ -291,6 +295,7 @@ def _sum_up(bench: _Bench, number: int, contents: InputSet) -> None:
     for position, (array, address) in enumerate(arrays):
         bench.here.harness.checksum(address, array.num_bytes, contents.key, first + 8 * position)
     bench.here.harness.seal(first, len(arrays), contents.key)
+    bench.queue.launched += len(arrays) + 1
 
 
 def _outcome(bench: _Bench) -> MeasureOutcome:
