@@ -40,7 +40,7 @@ table() { # PART, parts of names
 }
 gpu_tests() { # six at a time: who times has the device alone by its lease
   grep -rl --include='test_*.py' 'mark\.gpu' tests | grep -vE '^tests/(cheats|honest|agents)/' |
-    xargs "$python" -m pytest -q -m gpu -n 6 -p no:cacheprovider
+    xargs "$python" -m pytest -v -m gpu -n 6 -p no:cacheprovider
 }
 
 run_part() {
