@@ -139,8 +139,8 @@ def _by_reflection(node: ast.Call, name: str, names: Names) -> Iterator[Finding]
     if target is None:
         if name in ("setattr", "delattr") and _is_foreign_class(node.args[0]):
             yield _class_changed(node.lineno)
-        is_own = isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
-        if len(node.args) > 1 and not isinstance(literal, str) and not is_own:
+        is_open = isinstance(literal, str) or len(node.args) == 1 or names.computed.is_plain(node.args[1])
+        if not is_open or any(isinstance(argument, ast.Starred) for argument in node.args):
             reason = f"`{name}` with a name that does not stand in the source hides what is used."
             yield security("introspection", "critical", node.lineno, reason, "Use plain attributes.")
         return
