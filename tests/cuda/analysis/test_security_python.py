@@ -108,6 +108,7 @@ REFUSED = [
     ("introspection", "from torch import sys as q\nq.modules['gc']"),
     ("introspection", "import torch\ntorch.__dict__['sys']"),
     ("introspection", "globals()['x']"),
+    ("introspection", "vars()['__builtins__']['exec']('1')"),
     ("introspection", "print.__self__"),
     ("introspection", "def f(x): return getattr(x, '__globals__')"),
     ("introspection", "def f(x): return getattr(x, '__glob' + 'als__')"),

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import product, takewhile
-from math import prod
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from coding_framework.cuda.analysis.python_rules import FORBIDDEN_ATTRIBUTES
 
@@ -24,10 +22,9 @@ _FIRST_HOLE = re.compile(r"[%{]")
 
 
 class ComputedNames:
-    """Knows the loops of a source."""
+    """Knows the loops of a source; `bound` says how often it gives each name a meaning."""
 
-    def __init__(self, nodes: Sequence[ast.AST]) -> None:
-        bound = Counter(name for node in nodes for name in bound_by(node))
+    def __init__(self, nodes: Sequence[ast.AST], bound: Mapping[str, int]) -> None:
         looped: dict[str, list[Texts]] = defaultdict(list)
         if not bound.keys() & {"range", "enumerate", "str"}:
             for node in nodes:
@@ -40,14 +37,14 @@ class ComputedNames:
 
     def is_plain(self, name: ast.expr) -> bool:
         """Whether it cannot be one of those that reach behind an object."""
-        parts = list(self._parts(name))
-        known = list(takewhile(lambda part: part is not None, parts))
-        if prod(len(part or ()) for part in known) > _MAX_TEXTS:
-            return False
-        texts = ["".join(each) for each in product(*(part or () for part in known))]
-        if len(known) == len(parts):
-            return not any(text in FORBIDDEN_ATTRIBUTES for text in texts)
-        return not any(forbidden.startswith(text) for text in texts for forbidden in FORBIDDEN_ATTRIBUTES)
+        texts = {""}
+        for part in self._parts(name):
+            if part is None:
+                return not any(forbidden.startswith(tuple(texts)) for forbidden in FORBIDDEN_ATTRIBUTES)
+            if len(texts) * len(part) > _MAX_TEXTS:
+                return False
+            texts = {before + after for before in texts for after in part}
+        return not texts & FORBIDDEN_ATTRIBUTES
 
     def _parts(self, node: ast.expr) -> Iterator[Texts | None]:
         """What each part can be, one after the other; None is anything."""
@@ -103,18 +100,3 @@ def _is_number_format(form: ast.expr) -> bool:
         case ast.JoinedStr(values=[ast.Constant(value=str(text))]):
             return _NUMBER_FORMAT.fullmatch(text) is not None
     return False
-
-
-def bound_by(node: ast.AST) -> Iterator[str]:
-    """Names that get a meaning here."""
-    match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
-            yield name
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            yield name
-        case ast.MatchMapping(rest=str(name)):
-            yield name
-        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-            yield from (alias.asname or alias.name.split(".")[0] for alias in aliases)

@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from coding_framework.cuda.analysis.computed_names import ComputedNames, bound_by
+from coding_framework.cuda.analysis.computed_names import ComputedNames
 from coding_framework.cuda.analysis.word_sets import words
 
 MAX_ALIAS_ROUNDS = 20
@@ -51,7 +51,8 @@ class Names:
         """Functions and classes that the source defines."""
         self.hidden: list[tuple[str, int]] = []
         """Modules that are used as values, with their lines."""
-        self.computed = ComputedNames(nodes)
+        self._bound = Counter(name for node in nodes for name in _bound_by(node))
+        self.computed = ComputedNames(nodes, self._bound)
         """Names of attributes that the source puts together."""
         self._stands_for: dict[str, str] = {}
         self._modules: set[str] = set(MODULES)
@@ -97,13 +98,12 @@ class Names:
         return len(self._stands_for) > before
 
     def _find_hidden(self, nodes: Sequence[ast.AST]) -> None:
-        bound = Counter(name for node in nodes for name in bound_by(node))
         plain = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
         plain |= {id(asked) for node in nodes for asked in _only_asked(node)}
         for node in nodes:
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 target = node.targets[0]
-                if isinstance(target, ast.Name) and bound[target.id] == 1:
+                if isinstance(target, ast.Name) and self._bound[target.id] == 1:
                     plain.add(id(node.value))
         for node in nodes:
             if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load):
@@ -138,3 +138,18 @@ def _only_asked(node: ast.AST) -> Iterator[ast.AST]:
             yield module
         case ast.Compare(left=module, ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
             yield module
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    """Names that get a meaning here."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            yield name
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+        case ast.MatchMapping(rest=str(name)):
+            yield name
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            yield from (alias.asname or alias.name.split(".")[0] for alias in aliases)

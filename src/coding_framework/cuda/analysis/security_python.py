@@ -111,6 +111,9 @@ def _call(node: ast.AST, names: Names) -> Iterator[Finding]:
     if name in FORBIDDEN_BUILTINS:
         reason = f"`{name}` runs code that does not stand in the source."
         yield security("code-from-text", "critical", node.lineno, reason, "Write the code itself.")
+    elif name == "vars" and not node.args:
+        reason = "`vars` of nothing reaches names by their text."
+        yield security("introspection", "critical", node.lineno, reason, "Use the names themselves.")
     elif name == "open":
         yield from _open(node)
     elif name in REFLECTION and node.args:
