@@ -10,7 +10,7 @@ import numpy.typing as npt
 RUN_TO_RUN_SHARE = 0.03
 """How far the median of another run of the same kernel may lie off, beyond what one run can show:
 clocks, temperature, where memory was placed and how soon a process' launches begin change between runs and
-not within one. Seen on an H200 over some 175 kernels of the catalogue that take over 20 us: 3.1 % at most."""
+not within one. Seen on an H200 over some 175 kernels of the catalogue that take over 20 us: 3.5 % at most."""
 _RESAMPLES = 1000
 _TRIMMED_SHARE = 0.1
 _Floats = npt.NDArray[np.float64]
