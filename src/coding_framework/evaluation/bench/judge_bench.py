@@ -35,16 +35,19 @@ WARM_UP_ROUNDS = 4
 LATENCY_SAMPLES = 20
 CALLERS_PER_WORKER = 2
 """One whose source is compiled and one that has its own ready, so that no process waits for us."""
+WORKERS_PER_SPARE = 8
+"""For so many compiling processes there is one more: a process waits for 5 % of the time until its answer is
+taken and the next source is there (on 16 cores)."""
 
 
 def bench_judge(
     config: JudgeConfig, *, judgements: int, seconds: float, step: Step, compare: bool = True
 ) -> BenchJudgeResult:
-    """Run every phase; `config.workers` processes compile and as many lanes judge."""
+    """Run every phase; for `config.workers` cores so many lanes judge, and a few more processes compile."""
     started = time.perf_counter()
     with TemporaryDirectory(prefix="cf-bench-") as folder, _cache_in(Path(folder)):
         settings = CompilerSettings.for_judge(config).model_copy(
-            update={"workers": config.workers, "cache_dir": Path(folder) / "compile"}
+            update={"workers": num_compilers(config.workers), "cache_dir": Path(folder) / "compile"}
         )
         with CUDACompiler(settings) as compiler:
             architecture = compiler.architecture
@@ -60,6 +63,11 @@ def bench_judge(
         comparison=comparison,
         duration_s=time.perf_counter() - started,
     )
+
+
+def num_compilers(workers: int) -> int:
+    """Processes that keep so many cores busy."""
+    return workers + workers // WORKERS_PER_SPARE
 
 
 class _cache_in:  # noqa: N801 - reads as a statement

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,21 +26,37 @@ RIGHT = RunAnswer((ExecutionOutcome(None, {}, ()),))
 
 
 class ScriptedWorker(Worker):
-    """Answers every question about a run with the next of a list."""
+    """Answers every question about a run with the next of a list; that of checks when they are collected."""
 
     def __init__(self, *answers: Any) -> None:
         super().__init__(memory_limit_bytes=None)
         self.answers = list(answers)
         self.limits: list[float] = []
+        self.asked: list[str] = []
+        self.launch_costs_us: list[float] = []
+        self._kept: Any = None
 
     def call(self, function: str, *args: object, timeout_s: float) -> Any:
-        if function.endswith(":warm_up"):
+        name = function.rpartition(":")[2]
+        self.asked.append(name)
+        if name in ("warm_up", "stage", "renew"):
             return None
+        if name == "launch_cost_us":
+            return self.launch_costs_us.pop(0) if self.launch_costs_us else 7.0
+        if function.endswith("runner:collect"):
+            return self._kept
         self.limits.append(timeout_s)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
+        self._kept = answer
         return answer
+
+
+@pytest.fixture(autouse=True)
+def no_file_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What launches cost here is none of these tests' business, and theirs not the machine's."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def executor(*answers: Any) -> GpuExecutor:
@@ -66,6 +84,7 @@ def test_a_hang_beside_others_may_be_theirs_and_is_asked_again_alone(monkeypatch
         yield
 
     monkeypatch.setattr("coding_framework.cuda.executors.gpu.executor.gpu_lease", lease)
+    monkeypatch.setattr(GpuExecutor, "_choose_context", lambda self: None)
     made = executor(WorkerTimeout("slow"), RIGHT)
     assert made.run(REQUEST, timeout_s=1).fault is None
     assert leases == [True, False]
@@ -77,6 +96,54 @@ def test_a_hang_alone_is_the_kernels() -> None:
     assert fault is not None
     assert fault.kind is FaultKind.TIMEOUT
     assert "within 1 s" in fault.message
+
+
+def test_a_step_without_the_kernel_that_hangs_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = executor(RIGHT)
+
+    def call(self: ScriptedWorker, function: str, *args: object, timeout_s: float) -> Any:
+        raise WorkerTimeout("slow")
+
+    made.prepare()
+    monkeypatch.setattr(ScriptedWorker, "call", call)
+    with pytest.raises(WorkerTimeout):
+        made.run(REQUEST, timeout_s=1)
+
+
+def test_after_a_death_the_fresh_process_is_warmed_up_too() -> None:
+    made = executor(WorkerDied("killed"), RIGHT)
+    made.run(REQUEST, timeout_s=1)
+    assert made._worker.asked.count("warm_up") == 2  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("step", ["warm_up", "launch_cost_us", "renew"])
+def test_a_process_that_ends_before_it_has_seen_the_kernel_is_ours(
+    monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    scripted = ScriptedWorker.call
+
+    def call(self: ScriptedWorker, function: str, *args: object, timeout_s: float) -> Any:
+        if function.endswith(f":{step}"):
+            raise WorkerDied("killed")
+        return scripted(self, function, *args, timeout_s=timeout_s)
+
+    monkeypatch.setattr(ScriptedWorker, "call", call)
+    with pytest.raises(WorkerNotStarted):
+        executor(RIGHT).run(REQUEST, timeout_s=1)
+    with pytest.raises(WorkerNotStarted):
+        measured(None, None, MEASURED)
+
+
+def test_a_context_of_the_slower_kind_is_replaced_once_both_kinds_are_known() -> None:
+    first = executor(RIGHT)
+    first._worker.launch_costs_us = [7.0, 6.9, 6.5, 7.0, 6.95, 6.95, 6.55]  # type: ignore[attr-defined]
+    first.prepare()
+    assert first._worker.asked.count("renew") == 6  # type: ignore[attr-defined]
+    second = executor(RIGHT)
+    second._worker.launch_costs_us = [6.95, 6.6]  # type: ignore[attr-defined]
+    second.prepare()
+    second.prepare()
+    assert second._worker.asked == ["warm_up", "launch_cost_us", "renew", "launch_cost_us"]  # type: ignore[attr-defined]
 
 
 def test_a_process_that_does_not_start_is_ours() -> None:

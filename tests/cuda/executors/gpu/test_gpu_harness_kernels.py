@@ -47,18 +47,25 @@ def launch(
     return outcome.buffers  # type: ignore[return-value]
 
 
-def fill(ptx: str, dtype: str, kind: str, seed: int) -> np.ndarray:
-    data = np.zeros(COUNT, HOLDERS[dtype])
-    return launch(ptx, "cf_fill", {"d": data}, "d", COUNT, TYPES[dtype], KINDS[kind], ROW, seed)["d"]
+def fill(
+    ptx: str, dtype: str, kind: str, seed: int, *, count: int = COUNT, row_length: int = ROW
+) -> np.ndarray:
+    data = np.zeros(count, HOLDERS[dtype])
+    return launch(ptx, "cf_fill", {"d": data}, "d", count, TYPES[dtype], KINDS[kind], row_length, seed)["d"]
 
 
+@pytest.mark.parametrize("row_length", [1, ROW])
+@pytest.mark.parametrize("count", [3, 1000, COUNT, COUNT + 1])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_verifier_draws_what_the_candidate_was_given(ptx: str, dtype: str, kind: str) -> None:
+def test_the_verifier_draws_what_the_candidate_was_given(
+    ptx: str, dtype: str, kind: str, count: int, row_length: int
+) -> None:
     seed, key = 0x1234_5678_9ABC, 0x0FED_CBA9_8765
-    data = fill(ptx, dtype, kind, seed)
-    arrays = {"w": np.zeros(COUNT), "t": np.zeros(1, np.uint64)}
-    again = launch(ptx, "cf_redraw", arrays, "w", COUNT, TYPES[dtype], KINDS[kind], ROW, seed, key, "t")
+    data = fill(ptx, dtype, kind, seed, count=count, row_length=row_length)
+    arrays = {"w": np.zeros(count), "t": np.zeros(1, np.uint64)}
+    numbers = (count, TYPES[dtype], KINDS[kind], row_length, seed, key)
+    again = launch(ptx, "cf_redraw", arrays, "w", *numbers, "t")
     assert np.array_equal(again["w"], decode_elements(data, dtype))
     sums = launch(ptx, "cf_checksum", {"d": data, "t": np.zeros(1, np.uint64)}, "d", data.nbytes, key, "t")
     assert sums["t"][0] == again["t"][0]
@@ -75,6 +82,36 @@ def test_the_distributions_are_what_they_say(ptx: str) -> None:
     assert (rows == rows[:, :1]).all()
     assert len(np.unique(rows)) == len(rows)
     assert np.allclose(fill(ptx, "float32", "large", 7), 100 * normal)
+    assert np.allclose(fill(ptx, "float32", "small", 7), normal / 1000)
+    rare = fill(ptx, "float32", "outliers", 7) / normal
+    assert set(np.round(rare)) == {1, 100}
+    assert 2 < (rare > 50).sum() < 30  # one in 256 of 3001
+
+
+def test_neighbours_have_nothing_to_do_with_each_other(ptx: str) -> None:
+    """Four of them come from one call of the generator, two of these from one pair of its numbers."""
+    count = 20_000
+    groups = fill(ptx, "float32", "normal", 11, count=count).reshape(-1, 4)
+    assert (abs(np.corrcoef(groups.T) - np.eye(4)) < 0.06).all()
+    assert (abs(np.corrcoef((groups**2).T) - np.eye(4)) < 0.06).all()
+    assert (abs(groups.mean(axis=0)) < 0.06).all()
+    assert (abs(groups.std(axis=0) - 1) < 0.06).all()
+
+
+def test_the_elements_of_a_mixed_vector_are_of_every_kind(ptx: str) -> None:
+    mixed = fill(ptx, "float32", "mixed", 5, row_length=1)
+    same = {kind: mixed == fill(ptx, "float32", kind, 5, row_length=1) for kind in DISTRIBUTIONS}
+    assert np.logical_or.reduce(list(same.values())).all()
+    share = 1 / len(DISTRIBUTIONS)
+    assert all(each.mean() > 0.8 * share for each in same.values())
+    assert same[next(iter(DISTRIBUTIONS))][0]
+
+
+def test_a_copy_is_the_same_bytes(ptx: str) -> None:
+    data = np.arange(1000, dtype=np.uint32)
+    arrays = {"a": data, "b": np.zeros_like(data)}
+    copied = launch(ptx, "cf_copy", arrays, "b", "a", 996 * 4 // 16)
+    assert np.array_equal(copied["b"], np.where(np.arange(1000) < 996, data, 0))
 
 
 def test_other_seeds_give_other_numbers(ptx: str) -> None:

@@ -9,16 +9,19 @@ from threading import Event, Thread
 import pytest
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.backend import compile_harness
 from coding_framework.cuda.benchmarker import CUDABenchmarker
-from coding_framework.cuda.compiler import CUDACompiler
+from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.pool import JudgePool
+from coding_framework.cuda.worker import Worker
 from coding_framework.data.tasks import get_task
 from coding_framework.evaluation.bench.kernels import honest_kernels
 from coding_framework.records import Candidate, Evaluation, Gate, Verdict
 
 pytestmark = pytest.mark.gpu
+CONTEXT = "coding_framework.cuda.executors.gpu.context"
 HEAD = "// launch: vector_add grid=(ceil_div(n, 256)) block=(256)\n"
 SIGNATURE = 'extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n)'
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -49,6 +52,19 @@ def test_an_honest_kernel_passes_with_a_measured_time(judge: Judge) -> None:
     assert timing.floor_us < timing.median_us
     assert timing.transfer_us is not None
     assert timing.transfer_us > timing.median_us
+
+
+def test_a_context_made_anew_works_like_the_one_before() -> None:
+    with CUDACompiler(CompilerSettings(architecture="auto", workers=1)) as compiler:
+        ours = (0, compile_harness(compiler))
+    with Worker(memory_limit_bytes=None) as worker:
+        costs_us = []
+        for _ in range(3):
+            with gpu_lease(0):
+                costs_us.append(worker.call(f"{CONTEXT}:launch_cost_us", *ours, timeout_s=60))
+            worker.call(f"{CONTEXT}:renew", *ours, timeout_s=60)
+    assert min(costs_us) > 1
+    assert max(costs_us) < 1.5 * min(costs_us)
 
 
 def test_waiting_for_the_device_is_not_the_candidates_time() -> None:

@@ -12,6 +12,7 @@ from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcom
 from coding_framework.cuda.executors.gpu import runner
 from coding_framework.cuda.executors.gpu.driver import CudaError
 from coding_framework.cuda.executors.gpu.layout import GUARD_BYTES
+from coding_framework.cuda.executors.gpu.messages import RunAnswer
 from coding_framework.cuda.executors.gpu.runner import Run, batches, up_to_first_fault
 from coding_framework.errors import DeviceFull
 
@@ -96,6 +97,29 @@ def test_a_kernel_that_finds_no_memory_is_at_fault_unless_others_have_it(
         assert outcome.fault is not None
         assert outcome.fault.kind is FaultKind.INVALID_LAUNCH
     assert happened == ["unloaded", "asked"]
+
+
+@pytest.mark.parametrize("has_fault", [True, False])
+def test_what_was_staged_is_run_up_to_the_first_fault_and_collected(
+    monkeypatch: pytest.MonkeyPatch, has_fault: bool
+) -> None:
+    fault = ExecutionFault(FaultKind.CRASHED, "trap") if has_fault else None
+    seen: list[int] = []
+
+    def run_batch(here: object, batch: list[Run]) -> RunAnswer:
+        seen.append(len(batch))
+        return RunAnswer((ExecutionOutcome(fault, {}, ()),) * len(batch), is_poisoned=has_fault)
+
+    monkeypatch.setattr(runner, "session", lambda *_: SimpleNamespace(keeps_memory=True))
+    monkeypatch.setattr(runner, "_run_batch", run_batch)
+    monkeypatch.setattr(runner, "STAGING_BYTES", 2 * run_of(5).layout.num_bytes + 256)
+    runner.stage(tuple(run_of(5).request for _ in range(3)))
+    runner.run_staged(0, b"")
+    answer = runner.collect()
+    assert seen == ([2] if has_fault else [2, 1])
+    assert len(answer.outcomes) == sum(seen)
+    assert (answer.is_poisoned, answer.keeps_memory) == (has_fault, True)
+    assert not runner._STAGED
 
 
 def test_what_comes_after_the_first_fault_is_not_told() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -17,6 +18,7 @@ from coding_framework.cuda.executors.base import (
     ExecutionRequest,
     FaultKind,
 )
+from coding_framework.cuda.executors.gpu.launch_costs import MAX_CONTEXTS, LaunchCosts
 from coding_framework.cuda.executors.gpu.layout import arena_bytes
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
 from coding_framework.cuda.executors.gpu.messages import (
@@ -32,6 +34,7 @@ from coding_framework.cuda.worker import Worker, once_more
 from coding_framework.errors import JudgeFault, WorkerDied, WorkerNotStarted, WorkerTimeout
 
 _RUNNER = "coding_framework.cuda.executors.gpu.runner"
+_CONTEXT = "coding_framework.cuda.executors.gpu.context"
 _MEASUREMENT = "coding_framework.cuda.executors.gpu.measurement"
 _VERIFIER = "coding_framework.cuda.executors.gpu.verifier"
 _TORCH = "coding_framework.cuda.executors.gpu.torch_baselines:time_torch"
@@ -58,6 +61,11 @@ class GpuExecutor:
         self._holds_memory = self._keeps_memory = False
 
     @property
+    def _ours(self) -> tuple[int, bytes]:
+        """What a worker needs to find or make our session."""
+        return self._device_index, self._harness_cubin
+
+    @property
     def facts(self) -> DeviceFacts:
         """What card this is."""
         if self._facts is None:
@@ -75,8 +83,9 @@ class GpuExecutor:
     ) -> Iterator[ExecutionOutcome]:
         """All runs under one lease, because every change of process costs the device time.
 
-        Whoever takes long beside others is asked again alone: the device serves a neighbour's endless loop in
-        turn with everybody's work, and the limit is on a candidate's own.
+        What travels between processes travels without it. Whoever takes long beside others is asked again
+        alone: the device serves a neighbour's endless loop in turn with everybody's work, and the limit is on
+        a candidate's own.
         """
         runs = tuple(requests)
         answer = self._run_all(runs, _PATIENCE * timeout_s, shared=True)
@@ -87,22 +96,31 @@ class GpuExecutor:
     def _run_all(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
         if self._keeps_memory:
             self._replace()  # what an earlier candidate took is for others to use
-        self._warm_up()
-        arguments = (runs, self._device_index, self._harness_cubin)
-        with gpu_lease(self._device_index, shared=shared):
-            try:
-                answer: RunAnswer = self._worker.insist(
-                    f"{_RUNNER}:run_many", *arguments, timeout_s=timeout_s
-                )
-            except WorkerNotStarted:
-                raise
-            except (WorkerTimeout, WorkerDied) as error:
-                self._lose()
-                return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
-            self._keeps_memory = answer.keeps_memory
-            if answer.is_poisoned:
+        try:
+            answer = once_more(lambda: self._run_staged(runs, timeout_s, shared=shared))
+        except WorkerNotStarted:
+            raise
+        except WorkerDied as error:
+            return _lost_runs(error, timeout_s)
+        self._keeps_memory = answer.keeps_memory
+        if answer.is_poisoned:
+            with gpu_lease(self._device_index, shared=True):
                 self._replace()
         return answer
+
+    def _run_staged(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
+        """Stage, run, collect, in one process."""
+        with self._losing_it_if_it_ends():
+            self._warm_up()
+            self._worker.call(f"{_RUNNER}:stage", runs, timeout_s=_OWN_TIMEOUT_S)
+            with gpu_lease(self._device_index, shared=shared):
+                try:
+                    self._worker.call(f"{_RUNNER}:run_staged", *self._ours, timeout_s=timeout_s)
+                except WorkerTimeout as error:
+                    self._lose()
+                    return _lost_runs(error, timeout_s)
+            answer: RunAnswer = self._worker.call(f"{_RUNNER}:collect", timeout_s=_OWN_TIMEOUT_S)
+            return answer
 
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
         """The timed calls; the device is held alone for them, and shared before and after."""
@@ -111,11 +129,7 @@ class GpuExecutor:
         except WorkerNotStarted:
             raise
         except WorkerDied as error:
-            self._lose()
             return MeasureOutcome(_lost(error, timeout_s))
-        except WorkerTimeout:
-            self._lose()
-            raise
         if outcome.is_poisoned:
             self._replace()
         elif outcome.arena:
@@ -126,24 +140,36 @@ class GpuExecutor:
 
     def _measure(self, request: MeasureRequest, timeout_s: float) -> MeasureOutcome:
         """Prepare, run, collect, in one process; the first that fails is the outcome."""
-        self._warm_up()
-        self._holds_memory = True
-        failed: MeasureOutcome | None
-        with gpu_lease(self._device_index, shared=True):
-            failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=_OWN_TIMEOUT_S)
-        if failed is not None:
-            return failed
-        with gpu_lease(self._device_index):
-            try:
-                failed = self._worker.call(f"{_MEASUREMENT}:run_prepared", timeout_s=timeout_s)
-            except WorkerTimeout as error:
-                self._lose()
-                return MeasureOutcome(_lost(error, timeout_s))
-        if failed is not None:
-            return failed
-        with gpu_lease(self._device_index, shared=True):
-            outcome: MeasureOutcome = self._worker.call(f"{_MEASUREMENT}:collect", timeout_s=_OWN_TIMEOUT_S)
-        return outcome
+        with self._losing_it_if_it_ends():
+            self._warm_up()
+            self._holds_memory = True
+            failed: MeasureOutcome | None
+            with gpu_lease(self._device_index, shared=True):
+                failed = self._worker.call(f"{_MEASUREMENT}:prepare", request, timeout_s=_OWN_TIMEOUT_S)
+            if failed is not None:
+                return failed
+            with gpu_lease(self._device_index):
+                try:
+                    failed = self._worker.call(f"{_MEASUREMENT}:run_prepared", timeout_s=timeout_s)
+                except WorkerTimeout as error:
+                    self._lose()
+                    return MeasureOutcome(_lost(error, timeout_s))
+            if failed is not None:
+                return failed
+            with gpu_lease(self._device_index, shared=True):
+                outcome: MeasureOutcome = self._worker.call(
+                    f"{_MEASUREMENT}:collect", timeout_s=_OWN_TIMEOUT_S
+                )
+            return outcome
+
+    @contextmanager
+    def _losing_it_if_it_ends(self) -> Iterator[None]:
+        """Whoever asks again finds a fresh process, not a warm one."""
+        try:
+            yield
+        except (WorkerDied, WorkerTimeout):
+            self._lose()
+            raise
 
     def stale_arena(self, request: MeasureRequest | None = None) -> bytes:
         """The handle that nobody may use any more: its process is gone, or `request` outgrows it.
@@ -162,9 +188,8 @@ class GpuExecutor:
 
     def release(self) -> None:
         """Give the memory of the timed calls back; the caller holds the lease, and nobody has it open."""
-        arguments = (self._device_index, self._harness_cubin)
         try:
-            self._worker.call(f"{_MEASUREMENT}:release", *arguments, timeout_s=_OWN_TIMEOUT_S)
+            self._worker.call(f"{_MEASUREMENT}:release", *self._ours, timeout_s=_OWN_TIMEOUT_S)
         except JudgeFault:
             self._replace()  # a process that ends gives it back too
         if self._keeps_memory:
@@ -184,10 +209,27 @@ class GpuExecutor:
         self._is_warm = False
 
     def _warm_up(self) -> None:
-        if not self._is_warm:
-            arguments = (self._device_index, self._harness_cubin)
-            self._worker.call(f"{_RUNNER}:warm_up", *arguments, timeout_s=_START_TIMEOUT_S)
-            self._is_warm = True
+        """A process that ends before it has seen a kernel has not started, whoever it was started for."""
+        if self._is_warm:
+            return
+        try:
+            self._worker.call(f"{_RUNNER}:warm_up", *self._ours, timeout_s=_START_TIMEOUT_S)
+            self._choose_context()
+        except WorkerDied as error:
+            raise WorkerNotStarted(str(error)) from error
+        self._is_warm = True
+
+    def _choose_context(self) -> None:
+        """One of the kind that all times are taken in (`launch_costs`)."""
+        costs = LaunchCosts(self._device_index)
+        for _ in range(MAX_CONTEXTS - 1):
+            with gpu_lease(self._device_index):
+                cost_us = self._worker.call(
+                    f"{_CONTEXT}:launch_cost_us", *self._ours, timeout_s=_START_TIMEOUT_S
+                )
+                if costs.is_of_the_faster_kind(cost_us):
+                    return
+            self._worker.call(f"{_CONTEXT}:renew", *self._ours, timeout_s=_START_TIMEOUT_S)
 
     def _replace(self) -> None:
         self._worker.close()
@@ -205,6 +247,10 @@ class GpuExecutor:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _lost_runs(error: Exception, timeout_s: float) -> RunAnswer:
+    return RunAnswer((ExecutionOutcome(_lost(error, timeout_s), {}, ()),))
 
 
 def _lost(error: Exception, timeout_s: float) -> ExecutionFault:

@@ -4,7 +4,7 @@
 // gives the same bits in both: inputs never travel, and the verifier needs no word of the candidate's.
 //
 // Every block has an equal share of the elements, so all of a grid must run at once: the launch bounds here
-// go with the grids in harness.py.
+// go with the grids in harness.py. Arrays begin at multiples of 16 bytes.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -15,11 +15,14 @@ enum { NORMAL = 0, UNIFORM = 1, LARGE = 2, SMALL = 3, INTEGERS = 4, CONSTANT_ROW
 // A mixed drawing has the kinds of its rows as bits above the lowest eight.
 enum { MIXED = 7 };
 
-// Philox 4x32-10 (Salmon et al. 2011): a counter-based generator, so every element stands alone.
+// Philox 4x32 (Salmon et al. 2011): a counter-based generator, so every group of elements stands alone. Seven
+// rounds pass the tests of randomness; ten leave a margin.
+template <int ROUNDS>
 __device__ void philox(u64 seed, u64 counter, u32 out[4]) {
   u32 k0 = (u32)seed, k1 = (u32)(seed >> 32);
   u32 c0 = (u32)counter, c1 = (u32)(counter >> 32), c2 = 0, c3 = 0;
-  for (int round = 0; round < 10; ++round) {
+#pragma unroll
+  for (int round = 0; round < ROUNDS; ++round) {
     u64 p0 = (u64)0xD2511F53u * c0, p1 = (u64)0xCD9E8D57u * c2;
     u32 n0 = (u32)(p1 >> 32) ^ c1 ^ k0, n2 = (u32)(p0 >> 32) ^ c3 ^ k1;
     c1 = (u32)p1; c3 = (u32)p0; c0 = n0; c2 = n2;
@@ -28,13 +31,14 @@ __device__ void philox(u64 seed, u64 counter, u32 out[4]) {
   out[0] = c0; out[1] = c1; out[2] = c2; out[3] = c3;
 }
 
+// Four numbers for four neighbours, all from one call.
+__device__ void draw_bits(u64 seed, u64 quad, u32 out[4]) { philox<7>(seed, quad, out); }
+
 // A pair of standard normal values (Box-Muller). Every rounding is spelled out, and the fast functions
 // of the hardware do: two kernels use this and must agree bit for bit, no more.
-__device__ void normal_pair(u64 seed, u64 pair, float out[2]) {
-  u32 bits[4];
-  philox(seed, pair, bits);
-  float radius = __fsqrt_rn(__fmul_rn(-2.0f, __logf(__fmul_rn(__fadd_rn((float)bits[0], 0.5f), 2.3283064e-10f))));
-  float angle = __fmul_rn(6.2831853f, __fmul_rn((float)bits[1], 2.3283064e-10f));
+__device__ void normal_pair(u32 first, u32 second, float out[2]) {
+  float radius = __fsqrt_rn(__fmul_rn(-2.0f, __logf(__fmul_rn(__fadd_rn((float)first, 0.5f), 2.3283064e-10f))));
+  float angle = __fmul_rn(6.2831853f, __fmul_rn((float)second, 2.3283064e-10f));
   out[0] = __fmul_rn(radius, __cosf(angle));
   out[1] = __fmul_rn(radius, __sinf(angle));
 }
@@ -44,61 +48,78 @@ __device__ u64 row_of(u64 index, int row_length) {
   return index >> 32 ? index / (u64)row_length : (u64)((u32)index / (u32)row_length);
 }
 
+// The value of a row in which all elements are the same.
 __device__ float row_value(u64 seed, u64 row) {
+  u32 bits[4];
   float both[2];
-  normal_pair(seed, row >> 1, both);
-  return (row & 1) ? both[1] : both[0];
+  draw_bits(seed, row, bits);
+  normal_pair(bits[0], bits[1], both);
+  return both[0];
 }
 
-// Elements 2 * pair and 2 * pair + 1 of one kind.
-__device__ void draw_plain(u64 seed, u64 pair, int kind, int row_length, float out[2]) {
-  if (kind == CONSTANT_ROWS) {
-    u64 first = row_of(2 * pair, row_length), second = row_of(2 * pair + 1, row_length);
-    out[0] = row_value(seed, first);
-    out[1] = first == second ? out[0] : row_value(seed, second);
-    return;
-  }
-  u32 bits[4];
-  if (kind == UNIFORM || kind == INTEGERS) {
-    philox(seed, pair, bits);
-    for (int part = 0; part < 2; ++part)
-      out[part] = kind == INTEGERS ? (float)(int)(bits[part] % 17u) - 8.0f
-                                   : __fadd_rn(__fmul_rn((float)bits[part], 4.6566129e-10f), -1.0f);
-    return;
-  }
-  float scale = kind == LARGE ? 100.0f : kind == SMALL ? 1e-3f : 1.0f;
-  normal_pair(seed, pair, out);
-  if (kind == OUTLIERS) philox(~seed, pair, bits);
-  for (int part = 0; part < 2; ++part) {
-    float factor = kind == OUTLIERS && bits[part] % 256u == 0 ? 100.0f : scale;
-    out[part] = __fmul_rn(factor, out[part]);
-  }
-}
-
-// The kind of one row: one of the bits of `kinds`, at random; the first row has the first.
-__device__ int kind_of_row(u64 seed, u64 row, u32 kinds) {
-  if (row == 0) return __ffs(kinds) - 1;
-  u32 bits[4];
-  philox(seed ^ 0x5851F42D4C957F2Dull, row, bits);
-  int skip = (int)(bits[0] % (u32)__popc(kinds));
+// One of the bits of `kinds`.
+__device__ int chosen_kind(u32 bits, u32 kinds) {
+  int skip = (int)(bits % (u32)__popc(kinds));
   for (int kind = 0;; ++kind)
     if ((kinds >> kind & 1u) && skip-- == 0) return kind;
 }
 
+// The kinds of four elements by their rows, at random; the first row has the first. Four rows share one call.
+__device__ void draw_kinds(u64 seed, u32 kinds, const u64 rows[4], int out[4]) {
+  u32 bits[4];
+  u64 drawn = ~0ull;
+#pragma unroll
+  for (int at = 0; at < 4; ++at) {
+    u64 row = rows[at];
+    if (at && row == rows[at - 1]) {
+      out[at] = out[at - 1];
+      continue;
+    }
+    if (row >> 2 != drawn) draw_bits(seed ^ 0x5851F42D4C957F2Dull, drawn = row >> 2, bits);
+    u32 mine = (row & 2) ? ((row & 1) ? bits[3] : bits[2]) : ((row & 1) ? bits[1] : bits[0]);
+    out[at] = row ? chosen_kind(mine, kinds) : __ffs(kinds) - 1;
+  }
+}
+
+// Elements 4 * quad to 4 * quad + 3, of which each may be of another kind.
+__device__ void draw_values(u64 seed, u64 quad, const int kinds[4], const u64 rows[4], float out[4]) {
+  u32 bits[4], rare[4];
+  draw_bits(seed, quad, bits);
+  bool has_outliers = false, is_normal = false;
+#pragma unroll
+  for (int at = 0; at < 4; ++at) {
+    has_outliers |= kinds[at] == OUTLIERS;
+    is_normal |= kinds[at] != UNIFORM && kinds[at] != INTEGERS && kinds[at] != CONSTANT_ROWS;
+  }
+  if (has_outliers) draw_bits(~seed, quad, rare);
+  if (is_normal) {
+    normal_pair(bits[0], bits[1], out);
+    normal_pair(bits[2], bits[3], out + 2);
+  }
+#pragma unroll
+  for (int at = 0; at < 4; ++at) {
+    int kind = kinds[at];
+    if (kind == UNIFORM) out[at] = __fadd_rn(__fmul_rn((float)bits[at], 4.6566129e-10f), -1.0f);
+    else if (kind == INTEGERS) out[at] = (float)(int)(bits[at] % 17u) - 8.0f;
+    else if (kind == CONSTANT_ROWS) out[at] = at && rows[at] == rows[at - 1] ? out[at - 1] : row_value(seed, rows[at]);
+    else if (kind == LARGE || (kind == OUTLIERS && rare[at] % 256u == 0)) out[at] = __fmul_rn(100.0f, out[at]);
+    else if (kind == SMALL) out[at] = __fmul_rn(1e-3f, out[at]);
+  }
+}
+
 // The same for every kind; a vector's elements count as rows of their own.
-__device__ void draw_pair(u64 seed, u64 pair, int kind, int row_length, float out[2]) {
-  if ((kind & 255) != MIXED) {
-    draw_plain(seed, pair, kind, row_length, out);
-    return;
+__device__ void draw_quad(u64 seed, u64 quad, int kind, int row_length, float out[4]) {
+  int kinds[4] = {kind, kind, kind, kind};
+  u64 rows[4] = {0, 0, 0, 0};
+  bool is_mixed = (kind & 255) == MIXED;
+  if (is_mixed || kind == CONSTANT_ROWS) {
+    rows[0] = row_of(4 * quad, row_length);
+    rows[3] = row_of(4 * quad + 3, row_length);
+    bool is_one = rows[0] == rows[3];
+    for (int at = 1; at < 3; ++at) rows[at] = is_one ? rows[0] : row_of(4 * quad + at, row_length);
   }
-  u32 kinds = (u32)kind >> 8;
-  u64 first = row_of(2 * pair, row_length), second = row_of(2 * pair + 1, row_length);
-  draw_plain(seed, pair, kind_of_row(seed, first, kinds), row_length, out);
-  if (first != second) {
-    float other[2];
-    draw_plain(seed, pair, kind_of_row(seed, second, kinds), row_length, other);
-    out[1] = other[1];
-  }
+  if (is_mixed) draw_kinds(seed, (u32)kind >> 8, rows, kinds);
+  draw_values(seed, quad, kinds, rows, out);
 }
 
 __device__ unsigned short to_bfloat16(float value) {
@@ -164,8 +185,14 @@ __device__ void add_to(u64* sum, u64 mine) {
 }
 
 extern "C" __global__ void __launch_bounds__(256, 8) cf_checksum(const u32* data, u64 bytes, u64 key, u64* sum) {
-  u64 mine = 0, words = (bytes + 3) / 4;
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < words; i += (u64)gridDim.x * blockDim.x) {
+  u64 mine = 0, words = (bytes + 3) / 4, fours = bytes / 16;
+  u64 first = blockIdx.x * (u64)blockDim.x + threadIdx.x, step = (u64)gridDim.x * blockDim.x;
+  for (u64 i = first; i < fours; i += step) {
+    uint4 four = ((const uint4*)data)[i];
+    mine += keyed(four.x, 4 * i, key) + keyed(four.y, 4 * i + 1, key);
+    mine += keyed(four.z, 4 * i + 2, key) + keyed(four.w, 4 * i + 3, key);
+  }
+  for (u64 i = 4 * fours + first; i < words; i += step) {
     bool is_half = 4 * i + 4 > bytes;  // an odd number of 16-bit elements
     mine += keyed(is_half ? *(const unsigned short*)(data + i) : data[i], i, key);
   }
@@ -177,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(256, 8) cf_checksum(const u32* data
 extern "C" __global__ void cf_seal(u64* sums, u64 count, u64 key) {
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
     u32 bits[4];
-    philox(~key, sums[i], bits);
+    philox<10>(~key, sums[i], bits);
     sums[i] = (u64)bits[1] << 32 | bits[0];
   }
 }
@@ -193,20 +220,31 @@ __device__ double decode(u32 bits, int type) {
   return type >= FLOAT16 && type <= BFLOAT16 ? element(&half, 0, type) : element(&bits, 0, type);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 8) cf_fill(void* data, u64 count, int type, int kind, int row_length, u64 seed) {
-  u64 pairs = (count + 1) / 2;
+// Elements 4 * quad to 4 * quad + 3 as they lie in memory; nothing for those that are past the end.
+__device__ void draw_encoded(u64 seed, u64 quad, u64 count, int type, int kind, int row_length, u32 out[4]) {
+  float values[4];
+  draw_quad(seed, quad, kind, row_length, values);
+#pragma unroll
+  for (int at = 0; at < 4; ++at) out[at] = 4 * quad + at < count ? encode(values[at], type) : 0u;
+}
+
+extern "C" __global__ void __launch_bounds__(256, 5) cf_fill(void* data, u64 count, int type, int kind, int row_length, u64 seed) {
+  u64 quads = (count + 3) / 4;
   bool is_wide = type == FLOAT32 || type == INT32;
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < pairs; i += (u64)gridDim.x * blockDim.x) {
-    float values[2];
-    draw_pair(seed, i, kind, row_length, values);
-    u32 first = encode(values[0], type), second = encode(values[1], type);
-    if (2 * i + 1 < count) {
-      if (is_wide) ((uint2*)data)[i] = make_uint2(first, second);
-      else ((u32*)data)[i] = first | second << 16;
-    } else if (is_wide) {
-      ((u32*)data)[2 * i] = first;
-    } else {
-      ((unsigned short*)data)[2 * i] = (unsigned short)first;
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < quads; i += (u64)gridDim.x * blockDim.x) {
+    u32 bits[4];
+    draw_encoded(seed, i, count, type, kind, row_length, bits);
+    if (4 * i + 4 <= count) {
+      if (is_wide) ((uint4*)data)[i] = make_uint4(bits[0], bits[1], bits[2], bits[3]);
+      else ((uint2*)data)[i] = make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
+      continue;
+    }
+#pragma unroll
+    for (int at = 0; at < 3; ++at) {
+      u64 place = 4 * i + at;
+      if (place >= count) break;
+      if (is_wide) ((u32*)data)[place] = bits[at];
+      else ((unsigned short*)data)[place] = (unsigned short)bits[at];
     }
   }
 }
@@ -214,17 +252,23 @@ extern "C" __global__ void __launch_bounds__(256, 8) cf_fill(void* data, u64 cou
 // What cf_fill draws, as float64, with the sum that cf_checksum would find: one pass for the verifier.
 extern "C" __global__ void __launch_bounds__(256, 4) cf_redraw(double* wide, u64 count, int type, int kind, int row_length, u64 seed,
                                      u64 key, u64* sum) {
-  u64 mine = 0, pairs = (count + 1) / 2;
+  u64 mine = 0, quads = (count + 3) / 4;
   bool is_wide = type == FLOAT32 || type == INT32;
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < pairs; i += (u64)gridDim.x * blockDim.x) {
-    float values[2];
-    draw_pair(seed, i, kind, row_length, values);
-    bool is_pair = 2 * i + 1 < count;
-    u32 first = encode(values[0], type), second = is_pair ? encode(values[1], type) : 0u;
-    wide[2 * i] = decode(first, type);
-    if (is_pair) wide[2 * i + 1] = decode(second, type);
-    if (is_wide) mine += keyed(first, 2 * i, key) + (is_pair ? keyed(second, 2 * i + 1, key) : 0ull);
-    else mine += keyed(first | second << 16, i, key);
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < quads; i += (u64)gridDim.x * blockDim.x) {
+    u32 bits[4];
+    draw_encoded(seed, i, count, type, kind, row_length, bits);
+    if (4 * i + 4 <= count) {
+      ((double2*)wide)[2 * i] = make_double2(decode(bits[0], type), decode(bits[1], type));
+      ((double2*)wide)[2 * i + 1] = make_double2(decode(bits[2], type), decode(bits[3], type));
+    }
+#pragma unroll
+    for (int at = 0; at < 4; ++at) {
+      u64 place = 4 * i + at;
+      if (place >= count) break;
+      if (4 * i + 4 > count) wide[place] = decode(bits[at], type);
+      if (is_wide) mine += keyed(bits[at], place, key);
+      else if (at % 2 == 0) mine += keyed(bits[at] | bits[at + 1] << 16, place / 2, key);
+    }
   }
   add_to(sum, mine);
 }
@@ -258,6 +302,13 @@ extern "C" __global__ void __launch_bounds__(256, 6) cf_compare(const u32* actua
   add_to(sum, mine);
   u64 bits = over_block((u64)__double_as_longlong(worst), Largest());
   if (threadIdx.x == 0 && bits) atomicMax(result + 1, bits);
+}
+
+// Between the host's page-locked memory and the device's, in sixteens of bytes. A copy by the card's copy engine
+// would give the card to other processes before and after it, and there are two in every run of a check.
+extern "C" __global__ void cf_copy(uint4* target, const uint4* source, u64 count) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
+    target[i] = source[i];
 }
 
 // Overwrites the shared memory of every SM, so that nothing in it survives from one run to the next.

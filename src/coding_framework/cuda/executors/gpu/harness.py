@@ -23,13 +23,15 @@ DISTRIBUTIONS = {
 _MIXED = 7
 MAX_SHOWN = 3
 _THREADS = 256
+_COPIED_BYTES = 16
 KERNELS = {
-    "cf_fill": ("QQiiiQ", 8),
-    "cf_redraw": ("QQiiiQQQ", 8),
+    "cf_fill": ("QQiiiQ", 5),
+    "cf_redraw": ("QQiiiQQQ", 4),
     "cf_widen": ("QQQi", 8),
     "cf_checksum": ("QQQQ", 8),
     "cf_seal": ("QQQ", 1),
     "cf_compare": ("QQQiiddQQQ", 6),
+    "cf_copy": ("QQQ", 2),
     "cf_dirty_shared": ("IIQ", 2),
     "cf_nothing": ("i", 1),
 }
@@ -139,6 +141,10 @@ class Harness:
         self._kernels["cf_compare"].launch(
             self._stream, actual, expected, count, kind, MAX_SHOWN, absolute, relative, key, total, result
         )
+
+    def copy(self, target: int, source: int, num_bytes: int) -> None:
+        """Between device and page-locked host memory; a multiple of 16 bytes."""
+        self._kernels["cf_copy"].launch(self._stream, target, source, num_bytes // _COPIED_BYTES)
 
     def dirty_shared(self, pattern: int) -> None:
         """Overwrite all shared memory; blocks of this size run one to an SM."""

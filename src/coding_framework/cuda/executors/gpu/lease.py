@@ -31,7 +31,7 @@ _BETWEEN_TRIES_S = 0.02
 @contextmanager
 def gpu_lease(device_index: int, *, shared: bool = False) -> Iterator[None]:
     """Wait for the device and hold it: alone, or together with others that do not time."""
-    with _opened(_path(device_index, "door")) as door, _opened(_path(device_index, "device")) as device:
+    with _opened(device_index, "door") as door, _opened(device_index, "device") as device:
         if shared:
             fcntl.flock(door, fcntl.LOCK_EX)
             _pass_door(door, device)
@@ -43,7 +43,7 @@ def gpu_lease(device_index: int, *, shared: bool = False) -> Iterator[None]:
 @contextmanager
 def gpu_room(device_index: int, *, before_waiting: Callable[[], None]) -> Iterator[None]:
     """Share the device's memory; whoever has to wait for that gives back what it has, before."""
-    with _opened(_path(device_index, "room-door")) as door, _opened(_path(device_index, "room")) as room:
+    with _opened(device_index, "room-door") as door, _opened(device_index, "room") as room:
         if not _is_open(door):
             before_waiting()
             fcntl.flock(door, fcntl.LOCK_EX)
@@ -54,7 +54,7 @@ def gpu_room(device_index: int, *, before_waiting: Callable[[], None]) -> Iterat
 @contextmanager
 def gpu_room_alone(device_index: int) -> Iterator[None]:
     """Wait until nobody else has a share of the device's memory."""
-    with _opened(_path(device_index, "room-door")) as door, _opened(_path(device_index, "room")) as room:
+    with _opened(device_index, "room-door") as door, _opened(device_index, "room") as room:
         _hold_alone(door, room)
         yield
 
@@ -83,8 +83,9 @@ def _is_open(door: int) -> bool:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    """The file's descriptor; closing it ends its locks."""
+def _opened(device_index: int, what: str) -> Iterator[int]:
+    """The descriptor of a lock's file; closing it ends the lock."""
+    path = machine_path(device_index, f"{what}.lock")
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
         yield descriptor
@@ -92,8 +93,8 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _path(device_index: int, what: str) -> Path:
-    """Devices are told apart as this process sees them."""
+def machine_path(device_index: int, what: str) -> Path:
+    """A file for all processes of this machine; devices are told apart as this process sees them."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
-    name = "".join(char if char.isalnum() else "-" for char in f"{visible}-{device_index}-{what}")
-    return Path(tempfile.gettempdir()) / f"coding-framework-gpu-{name}.lock"
+    device = "".join(char if char.isalnum() else "-" for char in f"{visible}-{device_index}")
+    return Path(tempfile.gettempdir()) / f"coding-framework-gpu-{device}-{what}"

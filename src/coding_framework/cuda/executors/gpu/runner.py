@@ -1,5 +1,7 @@
 """Runs in a worker process with a CUDA context and no torch: many requests, one answer.
 
+Requests are staged, run and collected by calls of their own, because only the running needs the device.
+
 A fault of the kernel is a value. One that poisons the context is marked, and the process replaced.
 The process never holds an expected value: only inputs come in, and outputs go out.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,13 +34,17 @@ from coding_framework.cuda.executors.gpu.session import (
     fault_of,
     fire,
     session,
-    upload,
 )
 
 _GLOBAL = re.compile(r"(?<!\w)(?<!\.ptr )\.global\s")
 """A declaration, wherever it stands; not the hint of a pointer, nor an instruction."""
 _COUNTER_BYTES = 256
 """Room for one number, so that what follows it is aligned."""
+
+
+_STAGED: list[Run] = []
+_ANSWER: list[RunAnswer] = []
+"""At most one set of runs is under way in a process."""
 
 
 def describe(device_index: int) -> DeviceFacts:
@@ -51,18 +57,28 @@ def warm_up(device_index: int, harness_cubin: bytes) -> None:
     session(device_index, harness_cubin)
 
 
-def run_many(requests: tuple[ExecutionRequest, ...], device_index: int, harness_cubin: bytes) -> RunAnswer:
+def stage(requests: tuple[ExecutionRequest, ...]) -> None:
+    """Take requests over: what travels between processes needs no device."""
+    _STAGED[:] = [Run(request) for request in requests]
+
+
+def run_staged(device_index: int, harness_cubin: bytes) -> None:
     """Every request in turn, up to the first fault."""
     here = session(device_index, harness_cubin)
-    runs = [Run(request) for request in requests]
     outcomes: list[ExecutionOutcome] = []
     answer = RunAnswer(())
-    for batch in batches(runs, STAGING_BYTES - _COUNTER_BYTES):
+    for batch in batches(_STAGED, STAGING_BYTES - _COUNTER_BYTES):
         answer = _run_batch(here, batch)
         outcomes += answer.outcomes
         if outcomes[-1].fault is not None:
             break
-    return RunAnswer(tuple(outcomes), is_poisoned=answer.is_poisoned, keeps_memory=here.keeps_memory)
+    _ANSWER[:] = [replace(answer, outcomes=tuple(outcomes), keeps_memory=here.keeps_memory)]
+
+
+def collect() -> RunAnswer:
+    """What came of the staged requests."""
+    _STAGED.clear()
+    return _ANSWER.pop()
 
 
 @dataclass
@@ -114,8 +130,9 @@ def batches(runs: Sequence[Run], limit_bytes: int) -> Iterator[list[Run]]:
 def _run_batch(here: Session, batch: list[Run]) -> RunAnswer:
     """All of it is put on the stream and waited for once.
 
-    Processes that share a GPU are served in turns, and every wait costs a turn. Where a fault ends the
-    context, the counter in the host's memory still tells how many runs were over, and their images are there.
+    Processes that share a GPU are served in turns, and every wait costs a turn, also that of a kernel for the
+    copy engine. Where a fault ends the context, the counter in the host's memory still tells how many runs
+    were over, and their images are there.
     """
     staging = here.staging.reserve(_COUNTER_BYTES + sum(run.layout.num_bytes for run in batch))
     counter, at = staging[:4].view(np.uint32), _COUNTER_BYTES
@@ -146,11 +163,11 @@ def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> 
         addresses = {name: place.address for name, place in run.layout.at(base).items()}
         launches = [module.prepare(launch, addresses) for launch in run.request.launches]
         here.admit(module)
-        upload(base, run.image, here.stream)
+        here.harness.copy(base, run.image.ctypes.data, run.image.nbytes)
         here.harness.dirty_shared(run.request.poison)
         for launch in launches:
             fire(launch, here.stream)
-        call(driver.cuMemcpyDtoHAsync(run.image.ctypes.data, base, run.image.nbytes, here.stream))
+        here.harness.copy(run.image.ctypes.data, base, run.image.nbytes)
         call(driver.cuStreamWriteValue32(here.stream, counter, number, 0))
 
 

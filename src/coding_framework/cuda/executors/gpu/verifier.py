@@ -77,7 +77,11 @@ class _Bench:
         self._sums, found = self._split(self._numbers)
         self._sums_address = int(self._sums.data_ptr())
         self._found_address = int(found.data_ptr())
-        self._extents = {spec.name: spec.extents(request.dimensions) for spec in request.task.inputs}
+        self._inputs = [self._room_for(spec.extents(request.dimensions)) for spec in request.task.inputs]
+
+    def _room_for(self, extents: tuple[int, ...]) -> Any:
+        """For an input of any set: sets follow each other on the stream."""
+        return self._torch.empty(extents, dtype=self._torch.float64, device=self._device)
 
     def _split(self, numbers: Any) -> list[Any]:
         """Sums of the arrays and what was found, out of one piece of memory."""
@@ -132,7 +136,7 @@ class _Bench:
     def _draw(self, array: Array, number: int, position: int) -> Any:
         """The input as the candidate should have seen it, in float64; its checksum is kept."""
         contents = self._request.sets[number]
-        wide = self._torch.empty(array.count, dtype=self._torch.float64, device=self._device)
+        wide = self._inputs[position]
         self._harness.redraw(
             wide.data_ptr(),
             array.count,
@@ -143,7 +147,7 @@ class _Bench:
             key=contents.key,
             total=self._sum_address(number, position),
         )
-        return wide.reshape(self._extents[array.name])
+        return wide
 
     def _address(self, number: int, position: int, base: int) -> int:
         place = self._request.places[position]
