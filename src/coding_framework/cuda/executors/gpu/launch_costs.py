@@ -1,8 +1,8 @@
 """Contexts come in two kinds, and times shall be taken in one of them.
 
-On an H200 every launch takes 0.14 us longer in some contexts than in others, for as long as they live and on
-whichever stream: three empty kernels behind a flush took 6.40 to 6.74 us in 19 of 50 contexts and 6.83 to
-7.06 us in 31, and of two contexts that one process makes one after the other each may be of either kind. In a
+On an H200 every launch takes 0.13 us longer in some contexts than in others, for as long as they live and on
+whichever stream: three empty kernels behind a flush took 6.43 to 6.70 us in 19 of 50 contexts and 6.84 to
+7.05 us in 31, and of two contexts that one process makes one after the other each may be of either kind. In a
 kernel of 24 us with three launches that is 2 %. So what launches cost is measured in a fresh context, and one
 of the slower kind is replaced by another.
 
