@@ -36,7 +36,7 @@ LATENCY_SAMPLES = 20
 CALLERS_PER_WORKER = 2
 """One whose source is compiled and one that has its own ready, so that no process waits for us."""
 WORKERS_PER_SPARE = 8
-"""For so many compiling processes there is one more: a process waits for 5 % of the time until its answer is
+"""For so many compiling processes there is one more: a process waits for 6 % of the time until its answer is
 taken and the next source is there (on 16 cores)."""
 
 
