@@ -19,8 +19,8 @@ from pathlib import Path
 from coding_framework.cuda.executors.gpu.lease import machine_path
 
 MAX_CONTEXTS = 8
-"""After so many the next one is taken as it is: of eight at least one is of the faster kind in 98 of 100
-cases, if four in ten are."""
+"""The last of them is taken as it is. If four in ten are of the faster kind, 98 of 100 processes end with one
+of these."""
 _ENOUGH = 6
 """Costs that must be known before any context is trusted."""
 _REMEMBERED = 16
