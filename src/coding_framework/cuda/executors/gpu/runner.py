@@ -130,9 +130,9 @@ def batches(runs: Sequence[Run], limit_bytes: int) -> Iterator[list[Run]]:
 def _run_batch(here: Session, batch: list[Run]) -> RunAnswer:
     """All of it is put on the stream and waited for once.
 
-    Processes that share a GPU are served in turns, and every wait costs a turn, it seems also that of a kernel
-    for the copy engine. Where a fault ends the context, the counter in the host's memory still tells how many runs
-    were over, and their images are there.
+    Processes that share a GPU are served in turns, and every wait costs a turn, it seems also that of
+    a kernel for the copy engine. Where a fault ends the context, the counter in the host's memory still
+    tells how many runs were over, and their images are there.
     """
     staging = here.staging.reserve(_COUNTER_BYTES + sum(run.layout.num_bytes for run in batch))
     counter, at = staging[:4].view(np.uint32), _COUNTER_BYTES
