@@ -35,6 +35,8 @@ from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
+from coding_framework.training.plan.machine import look_at_machine
+from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
@@ -81,7 +83,7 @@ class Pipeline:
     """One training run in one folder."""
 
     def __init__(self, config: FrameworkConfig, run: RunFolder) -> None:
-        self.config = config
+        self.config = resolve(config, look_at_machine())
         self.run = run
         self._stop_requested = False
 
@@ -322,6 +324,7 @@ def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
 
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
+    config = resolve(config, look_at_machine())
     path = fetch(config.model.name)
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)

@@ -94,7 +94,7 @@ def test_an_architecture_nvrtc_does_not_know_is_refused(make: Callable[..., CUDA
 def test_the_architecture_is_that_of_the_gpu(
     make: Callable[..., CUDACompiler], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gpu = detect.Gpu(name="NVIDIA X", architecture="sm_80")
+    gpu = detect.Gpu(name="NVIDIA X", architecture="sm_80", memory_bytes=2**34)
     monkeypatch.setattr(detect, "find_gpus", lambda: ("13.0", (gpu,), ""))
     compiler = make(architecture="auto")
     assert compiler.architecture == "sm_80"

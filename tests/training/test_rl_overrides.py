@@ -9,15 +9,21 @@ from typing import Any
 import pytest
 
 from coding_framework.config import ConversationConfig, FrameworkConfig, RLConfig
+from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.rl.environment import build_environment
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
 
-CONFIG = FrameworkConfig(
-    rl=RLConfig(steps=7, prompts_per_step=3, group_size=5, kl_coef=0.02, clip_high=0.3, save_every=4),
-    conversation=ConversationConfig(max_prompt_tokens=300, max_response_tokens=100),
+MACHINE = Machine(cores=2, memory_bytes=2**34)
+CONFIG = resolve(
+    FrameworkConfig(
+        rl=RLConfig(steps=7, prompts_per_step=3, group_size=5, kl_coef=0.02, clip_high=0.3, save_every=4),
+        conversation=ConversationConfig(max_prompt_tokens=300, max_response_tokens=100),
+    ),
+    MACHINE,
 )
 
 
@@ -53,14 +59,16 @@ def test_verl_accepts_every_override(paths: RLPaths) -> None:
 
 
 def test_no_reference_model_is_loaded_without_a_kl_term(paths: RLPaths) -> None:
-    assert "actor_rollout_ref.actor.use_kl_loss=False" in build_overrides(FrameworkConfig(), paths)
+    assert "actor_rollout_ref.actor.use_kl_loss=False" in build_overrides(
+        resolve(FrameworkConfig(), MACHINE), paths
+    )
     assert "actor_rollout_ref.actor.use_kl_loss=True" in build_overrides(CONFIG, paths)
 
 
 def test_cpu_plug_ins_are_loaded_only_without_gpus(paths: RLPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     cpu = build_environment(CONFIG, paths, Path("worker.json"))
-    gpu_config = CONFIG.model_copy(update={"rl": RLConfig(num_gpus=2)})
+    gpu_config = resolve(FrameworkConfig(rl=RLConfig(num_gpus=2)), MACHINE)
     gpu = build_environment(gpu_config, paths, Path("worker.json"))
     assert cpu["VERL_PLATFORM"] == "cpu"
     assert cpu["VERL_USE_EXTERNAL_MODULES"].startswith("coding_framework.training.rl.cpu_platform,")

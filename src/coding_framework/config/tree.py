@@ -29,8 +29,12 @@ class ModelConfig(Record):
 
     name: str = "smollm2-135m-instruct"
     """An embedded model (`cuda-rl models list`), a local folder, or a Hugging Face name."""
-    dtype: Literal["float32", "bfloat16"] = "float32"
-    """Number format of weights during RL and sampling; in bfloat16 the small changes of RL vanish."""
+    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    """Number format of products during RL and sampling; `auto`: bfloat16 with GPUs, float32 without.
+    Weights that are trained are kept in float32 either way: in bfloat16 the small changes of RL vanish."""
+    attention: Literal["auto", "flash_attention_2", "packed", "sdpa"] = "auto"
+    """How rows are attended to in training. `packed` joins them without padding (torch's own kernels, no
+    further package); `auto`: flash-attn where it is installed, else `packed`."""
 
 
 class JudgeConfig(Record):
@@ -128,6 +132,19 @@ class SFTConfig(Record):
     """Whose pairs are used."""
 
 
+class GPUAllocation(Record):
+    """How many GPUs each part has for itself; 0 shares the actor's, None is worked out by the plan."""
+
+    actor: int | None = Field(default=None, ge=1)
+    """Workers of the trained model, under FSDP2."""
+    rollout: int | None = Field(default=None, ge=0)
+    """vLLM."""
+    reference: int | None = Field(default=None, ge=0)
+    """The start model of the KL term, where there is one."""
+    judge: int | None = Field(default=None, ge=0)
+    """The judge; with 0 it takes turns with the policy on one card, and nobody computes while it times."""
+
+
 class RLConfig(Record):
     """Reinforcement learning through verl."""
 
@@ -157,12 +174,18 @@ class RLConfig(Record):
     """Rank of the trained adapter; 0 trains all weights."""
     lora_alpha: int = Field(default=32, ge=1)
     """Scale of the adapter."""
-    micro_batch_size: int = Field(default=1, ge=1)
-    """Longest sequences that fit in one forward pass of the update; shorter ones share it."""
+    update_tokens: int | None = Field(default=None, ge=1)
+    """Tokens in one forward pass of the update; None: what the memory holds, at least one longest row."""
     save_every: int = Field(default=5, ge=1)
     """Steps between checkpoints."""
-    num_gpus: int = Field(default=0, ge=0)
-    """GPUs to train on; 0 trains on the CPU."""
+    num_gpus: int | None = Field(default=None, ge=0)
+    """GPUs to train on, on each machine; 0 trains on the CPU, None takes what the machine has."""
+    gpus: GPUAllocation = GPUAllocation()
+    """Who uses which of them."""
+    rollout: Literal["auto", "vllm", "transformers"] = "auto"
+    """What samples; `auto`: vLLM with GPUs, the transformers server without."""
+    rollout_memory_share: float | None = Field(default=None, gt=0, lt=1)
+    """Share of a card's memory that vLLM takes; None: by what else lives on the card."""
 
 
 class TasksConfig(Record):

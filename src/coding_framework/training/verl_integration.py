@@ -24,6 +24,8 @@ from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
+from coding_framework.training.plan.machine import look_at_machine
+from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.worker_settings import WorkerSettings
@@ -63,7 +65,7 @@ class MultiAgentVERLTrainer:
         _require(config, FrameworkConfig, "config")
         _require(conversation_manager, MultiTurnConversationManager, "conversation_manager")
         _require(reward_function, CUDAPerformanceReward, "reward_function")
-        self.config = config
+        self.config = resolve(config, look_at_machine())
         self.tasks = tuple(tasks if tasks is not None else (t.name for t in training_tasks(config.tasks)))
         if not self.tasks:
             raise ConfigError("there is no task to train on")

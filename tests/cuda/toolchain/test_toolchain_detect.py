@@ -98,6 +98,9 @@ class FakeDriver:
     def cuDeviceGetAttribute(self, name: str, device: int) -> tuple[str, int]:  # noqa: N802
         return "ok", {"major": 9, "minor": 0}[name]
 
+    def cuDeviceTotalMem(self, device: int) -> tuple[str, int]:  # noqa: N802
+        return "ok", 2**37
+
 
 def pretend_driver(monkeypatch: pytest.MonkeyPatch, driver: object) -> None:
     import cuda.bindings
@@ -110,7 +113,7 @@ def test_a_gpu_is_named_with_its_architecture(monkeypatch: pytest.MonkeyPatch) -
     pretend_driver(monkeypatch, FakeDriver())
     version, gpus, reason = detect.find_gpus()
     assert (version, reason) == ("13.1", "")
-    assert gpus == (detect.Gpu(name="NVIDIA H200", architecture="sm_90"),)
+    assert gpus == (detect.Gpu(name="NVIDIA H200", architecture="sm_90", memory_bytes=2**37),)
 
 
 def test_a_driver_without_devices_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,8 @@ class Gpu(Record):
     """E.g. `NVIDIA H200`."""
     architecture: str
     """E.g. `sm_90`."""
+    memory_bytes: int
+    """All of its memory, whoever uses it."""
 
 
 class Toolchain(Record):
@@ -149,7 +151,10 @@ def _gpu(api: Any, index: int) -> Gpu:
     minor_name = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
     _, major = api.cuDeviceGetAttribute(major_name, device)
     _, minor = api.cuDeviceGetAttribute(minor_name, device)
-    return Gpu(name=name.split(b"\0")[0].decode(), architecture=f"sm_{major}{minor}")
+    _, memory_bytes = api.cuDeviceTotalMem(device)
+    return Gpu(
+        name=name.split(b"\0")[0].decode(), architecture=f"sm_{major}{minor}", memory_bytes=memory_bytes
+    )
 
 
 def _loaded_library(stem: str) -> Path | None:

@@ -13,7 +13,7 @@ from coding_framework.training.rl.paths import RLPaths
 
 def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: Path) -> dict[str, str]:
     """The environment of verl's processes; Ray hands it on to all of its workers."""
-    on_cpu = config.rl.num_gpus == 0
+    on_cpu = not config.rl.num_gpus
     package_root = Path(__file__).resolve().parents[3]
     inherited = os.environ.get("PYTHONPATH", "")
     added = {

@@ -28,7 +28,7 @@ from coding_framework.training.rl.export import latest_checkpoint, prune_checkpo
 from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
-from coding_framework.training.rl.requirements import choose_rollout
+from coding_framework.training.rl.requirements import require_what_rl_needs
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
 from coding_framework.training.rl.verl_process import ray_folder, supervised
@@ -71,25 +71,23 @@ async def run_rl(
     job: RLJob, *, on_step: OnStep | None = None, should_stop: ShouldStop | None = None, resume: bool = False
 ) -> RLResult:
     """Train, then export the model."""
-    rollout = choose_rollout(job.config.rl.num_gpus)
+    require_what_rl_needs(job.config.rl)
     with ray_folder() as ray_temp_dir:
         paths = RLPaths(job.settings.run_dir.resolve(), job.model_path.resolve(), ray_temp_dir)
         if not resume:
             shutil.rmtree(paths.checkpoints, ignore_errors=True)
         if _steps_done(paths) < job.config.rl.steps:
-            await _train(job, paths, rollout, on_step, should_stop)
+            await _train(job, paths, on_step, should_stop)
     return await asyncio.to_thread(_finish, job, paths)
 
 
-async def _train(
-    job: RLJob, paths: RLPaths, rollout: str, on_step: OnStep | None, should_stop: ShouldStop | None
-) -> None:
+async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop: ShouldStop | None) -> None:
     environment = _prepare(job, paths)
     command = [
         sys.executable,
         "-m",
         "verl.trainer.main_ppo",
-        *build_overrides(job.config, paths, rollout=rollout),
+        *build_overrides(job.config, paths),
     ]
     watcher = StepWatcher(paths.step_metrics, job.settings)
     with supervised(command, environment, paths) as process:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.errors import ConfigError
 from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
 
@@ -26,8 +27,9 @@ CHECKPOINTS_KEPT = 2
 """The last one, and the one before in case it is damaged."""
 
 
-def build_overrides(config: FrameworkConfig, paths: RLPaths, *, rollout: str = ROLLOUT_NAME) -> list[str]:
-    """Everything that differs from verl's defaults, as `key=value` for hydra."""
+def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
+    """Everything that differs from the defaults of verl, as `key=value` for hydra; takes a resolved config."""
+    rollout = ROLLOUT_NAME if config.rl.rollout == "transformers" else config.rl.rollout
     settings: dict[str, Value] = {
         **_algorithm(config),
         **_data(config, paths),
@@ -64,7 +66,7 @@ def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 
 def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
-    on_cpu = config.rl.num_gpus == 0
+    on_cpu = not config.rl.num_gpus
     settings: dict[str, Value] = {
         "actor_rollout_ref.model.path": str(paths.model_path),
         "actor_rollout_ref.model.use_remove_padding": not on_cpu,
@@ -80,7 +82,6 @@ def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
     rl = config.rl
-    row_tokens = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
     short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
     precision = f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
     actor = "actor_rollout_ref.actor"
@@ -90,7 +91,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.ppo_mini_batch_size": rl.prompts_per_step,
         f"{actor}.ppo_epochs": 1,
         f"{actor}.use_dynamic_bsz": True,
-        f"{actor}.ppo_max_token_len_per_gpu": rl.micro_batch_size * row_tokens,
+        f"{actor}.ppo_max_token_len_per_gpu": _update_tokens(config),
         f"{actor}.use_torch_compile": False,
         f"{actor}.use_kl_loss": rl.kl_coef > 0,
         f"{actor}.kl_loss_coef": rl.kl_coef,
@@ -119,17 +120,23 @@ def _rollout(config: FrameworkConfig, rollout: str) -> Mapping[str, Value]:
         f"{prefix}.tensor_model_parallel_size": 1,
         f"{prefix}.max_model_len": row_tokens,
         f"{prefix}.log_prob_use_dynamic_bsz": True,
-        f"{prefix}.log_prob_max_token_len_per_gpu": config.rl.micro_batch_size * row_tokens,
+        f"{prefix}.log_prob_max_token_len_per_gpu": _update_tokens(config),
         f"{prefix}.free_cache_engine": rollout != ROLLOUT_NAME,
         f"{prefix}.agent.num_workers": 1,
     }
 
 
+def _update_tokens(config: FrameworkConfig) -> int:
+    if config.rl.update_tokens is None:
+        raise ConfigError("the config has open settings: training.plan.resolve settles them")
+    return config.rl.update_tokens
+
+
 def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     return {
         "trainer.v1.trainer_mode": TRAINER_NAME,
-        "trainer.device": "cpu" if config.rl.num_gpus == 0 else "cuda",
-        "trainer.n_gpus_per_node": max(1, config.rl.num_gpus),
+        "trainer.device": "cpu" if not config.rl.num_gpus else "cuda",
+        "trainer.n_gpus_per_node": config.rl.num_gpus or 1,
         "trainer.nnodes": 1,
         "trainer.logger": "[file]",
         "trainer.val_before_train": False,
@@ -153,7 +160,7 @@ def _processes(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         f"{storage}.total_storage_size": max(1000, 4 * rows),
         "reward.num_workers": 0,
         "ray_kwargs.ray_init.num_cpus": _RAY_CPU_SLOTS,
-        "+ray_kwargs.ray_init.num_gpus": max(1, config.rl.num_gpus),
+        "+ray_kwargs.ray_init.num_gpus": config.rl.num_gpus or 1,
         "+ray_kwargs.ray_init.include_dashboard": False,
         "+ray_kwargs.ray_init.object_store_memory": _OBJECT_STORE_BYTES,
         "+ray_kwargs.ray_init._temp_dir": str(paths.ray_temp_dir),

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from coding_framework.config import RLConfig
 from coding_framework.errors import MissingExtraError, NotAvailableError
-from coding_framework.training.rl.names import ROLLOUT_NAME
 
 _PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
 
 
-def choose_rollout(num_gpus: int) -> str:
-    """The rollout to use: vLLM where there is a GPU and vLLM, else the transformers server."""
+def require_what_rl_needs(rl: RLConfig) -> None:
+    """Raises where a package or a GPU is missing."""
     for package in _PACKAGES:
         if find_spec(package) is None:
             raise MissingExtraError(package, "verl")
-    if num_gpus == 0:
-        return ROLLOUT_NAME
-    _require_gpus(num_gpus)
-    return "vllm" if find_spec("vllm") is not None else ROLLOUT_NAME
+    if rl.num_gpus:
+        _require_gpus(rl.num_gpus)
+    if rl.rollout == "vllm" and find_spec("vllm") is None:
+        raise NotAvailableError(
+            "rl.rollout is `vllm`, which is not installed: run  pip install vllm  , or set "
+            "rl.rollout=transformers (slow on a GPU)"
+        )
 
 
 def _require_gpus(num_gpus: int) -> None:

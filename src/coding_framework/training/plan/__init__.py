@@ -1,0 +1,1 @@
+"""What a training will do on this machine, settled and shown before anything is spent."""

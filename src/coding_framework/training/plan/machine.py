@@ -1,0 +1,50 @@
+"""What this machine has for training, found by looking and without loading torch."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from pydantic import Field
+
+from coding_framework.cuda.toolchain.detect import find_gpus
+from coding_framework.records import Record
+
+
+class Card(Record):
+    """One GPU."""
+
+    name: str
+    """E.g. `NVIDIA H200`."""
+    memory_bytes: int = Field(gt=0)
+    """All of it."""
+
+
+class Machine(Record):
+    """One machine."""
+
+    cores: int = Field(ge=1)
+    """That this process may use."""
+    memory_bytes: int = Field(gt=0)
+    """Of the host."""
+    cards: tuple[Card, ...] = ()
+    """In the driver's order."""
+    no_cards_because: str = ""
+    """Why there are none."""
+    packages: frozenset[str] = frozenset()
+    """Of those that change a decision, the ones that are installed."""
+
+
+_DECIDING = ("torch", "transformers", "peft", "verl", "ray", "vllm", "flash_attn", "bitsandbytes")
+
+
+def look_at_machine() -> Machine:
+    """This machine."""
+    _, gpus, reason = find_gpus()
+    return Machine(
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        cards=tuple(Card(name=gpu.name, memory_bytes=gpu.memory_bytes) for gpu in gpus),
+        no_cards_because=reason,
+        packages=frozenset(name for name in _DECIDING if find_spec(name) is not None),
+    )

@@ -1,0 +1,53 @@
+"""Settings that go together, settled together: no `auto` and no None is left that depends on the machine.
+
+Whatever comes after the plan reads the resolved config and decides nothing again.
+"""
+
+from __future__ import annotations
+
+from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig
+from coding_framework.training.plan.machine import Machine
+
+
+def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
+    """The same config for this machine."""
+    num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
+    executor = config.judge.executor
+    if executor == "auto":
+        executor = "gpu" if num_gpus else "emulator"
+    return config.model_copy(
+        update={
+            "model": _model(config.model, machine, num_gpus),
+            "rl": _rl(config, num_gpus),
+            "judge": config.judge.model_copy(update={"executor": executor}),
+        }
+    )
+
+
+def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
+    dtype = model.dtype if model.dtype != "auto" else ("bfloat16" if num_gpus else "float32")
+    packed = "flash_attention_2" if "flash_attn" in machine.packages else "packed"
+    fitting = packed if num_gpus else "sdpa"
+    attention = fitting if model.attention == "auto" else model.attention
+    return model.model_copy(update={"dtype": dtype, "attention": attention})
+
+
+def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
+    rl = config.rl
+    rollout = rl.rollout if rl.rollout != "auto" else ("vllm" if num_gpus else "transformers")
+    longest = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
+    return rl.model_copy(
+        update={
+            "num_gpus": num_gpus,
+            "rollout": rollout,
+            "gpus": _allocation(rl.gpus, num_gpus),
+            "update_tokens": rl.update_tokens or (max(longest, 16_384) if num_gpus else longest),
+            "rollout_memory_share": rl.rollout_memory_share or 0.3,
+        }
+    )
+
+
+def _allocation(gpus: GPUAllocation, num_gpus: int) -> GPUAllocation:
+    given = {name: value or 0 for name, value in gpus.model_dump().items()}
+    rest = max(1, num_gpus - given["rollout"] - given["reference"] - given["judge"])
+    return GPUAllocation(**{**given, "actor": gpus.actor or rest})
