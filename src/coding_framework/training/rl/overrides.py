@@ -28,7 +28,7 @@ CHECKPOINTS_KEPT = 2
 
 
 def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
-    """Everything that differs from the defaults of verl, as `key=value` for hydra; takes a resolved config."""
+    """What differs from the defaults of verl, as `key=value` for hydra; the config is a resolved one."""
     rollout = ROLLOUT_NAME if config.rl.rollout == "transformers" else config.rl.rollout
     settings: dict[str, Value] = {
         **_algorithm(config),
