@@ -186,6 +186,13 @@ class RLConfig(Record):
     """What samples; `auto`: vLLM with GPUs, the transformers server without."""
     rollout_memory_share: float | None = Field(default=None, gt=0, lt=1)
     """Share of a card's memory that vLLM takes; None: by what else lives on the card."""
+    rollout_sleeps: bool | None = None
+    """Whether vLLM gives its memory back during the update (waking can cost more than a step of a small
+    model); None: only where the card would not hold both."""
+    rollout_graphs: bool = True
+    """Whether vLLM records CUDA graphs at its start: answers come faster, the start takes longer."""
+    checkpoint_activations: bool | None = None
+    """Whether the update computes activations twice instead of keeping them; None: if memory demands it."""
 
 
 class TasksConfig(Record):

@@ -16,6 +16,7 @@ from coding_framework.records.conversation import (
     ConversationTurn,
     Generation,
     GenerationRequest,
+    JudgePlace,
     Message,
     TesterReport,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "Gate",
     "Generation",
     "GenerationRequest",
+    "JudgePlace",
     "KernelResources",
     "KernelTiming",
     "Launch",

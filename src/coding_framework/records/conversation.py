@@ -15,6 +15,9 @@ Role = Literal["system", "user", "assistant"]
 AgentRole = Literal["generator", "optimizer", "tester"]
 FinishReason = Literal["stop", "length"]
 StopReason = Literal["max_turns", "early_stop"]
+JudgePlace = Literal["no_card", "own_card", "card_in_turns"]
+"""Where kernels are timed in training: without a GPU (modelled), on a card of the judge's own, or on one
+that it shares with the policy, which rests meanwhile."""
 
 
 class Message(Record):
@@ -131,6 +134,8 @@ class Conversation(Record):
     """Training step in which it was sampled; None outside training."""
     phase: Literal["train", "evaluation", "interactive"] = "interactive"
     """What it was sampled for."""
+    judged_on: JudgePlace | None = None
+    """Where its kernels were timed; None outside training."""
 
     @property
     def best_turn(self) -> ConversationTurn:

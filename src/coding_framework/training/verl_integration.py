@@ -25,7 +25,7 @@ from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
-from coding_framework.training.plan.resolve import resolve
+from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.worker_settings import WorkerSettings
@@ -89,6 +89,7 @@ class MultiAgentVERLTrainer:
             conversation=self._conversation,
             reward=self._reward,
             judge=config.judge,
+            judged_on=judge_place(config),
         )
         model = self._model_path
         if model is None:

@@ -56,12 +56,16 @@ class ModelInfo(Record):
 OnProgress = Callable[[FetchProgress], None]
 
 
-def models_folder() -> Path:
-    """Where embedded models are kept."""
+def cache_folder() -> Path:
+    """What costs time to make and may be made again."""
     import platformdirs
 
-    root = os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_dir("coding_framework")
-    return Path(root) / "models"
+    return Path(os.environ.get(CACHE_VARIABLE) or platformdirs.user_cache_dir("coding_framework"))
+
+
+def models_folder() -> Path:
+    """Where embedded models are kept."""
+    return cache_folder() / "models"
 
 
 def list_models() -> tuple[ModelInfo, ...]:

@@ -6,6 +6,7 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 from __future__ import annotations
 
 from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig
+from coding_framework.records import JudgePlace
 from coding_framework.training.plan.machine import Machine
 
 
@@ -51,3 +52,10 @@ def _allocation(gpus: GPUAllocation, num_gpus: int) -> GPUAllocation:
     given = {name: value or 0 for name, value in gpus.model_dump().items()}
     rest = max(1, num_gpus - given["rollout"] - given["reference"] - given["judge"])
     return GPUAllocation(**{**given, "actor": gpus.actor or rest})
+
+
+def judge_place(config: FrameworkConfig) -> JudgePlace:
+    """Where a resolved config has kernels timed."""
+    if config.judge.executor != "gpu":
+        return "no_card"
+    return "own_card" if config.rl.gpus.judge or not config.rl.num_gpus else "card_in_turns"

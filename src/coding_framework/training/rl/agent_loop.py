@@ -43,7 +43,7 @@ class TurnOutput(AgentLoopOutput):  # type: ignore[misc]
 
 @cache
 def _runner() -> EpisodeRunner:
-    """One judge pool for all episodes of this process."""
+    """One judge pool, and one room where it takes turns with the policy, for all episodes of this process."""
     return EpisodeRunner(WorkerSettings.from_environment())
 
 
@@ -60,7 +60,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         _under_way.add(episode_id)
         try:
             conversation = await _runner().run(
-                str(row["extra_info"]["task"]), self._generate_with(sampling_params, episode_id), step
+                str(row["extra_info"]["task"]), self._generate_with(sampling_params, episode_id, step), step
             )
         finally:
             _under_way.discard(episode_id)
@@ -69,16 +69,17 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
             return [self._lost_row(weights_version)]
         return _rows(conversation, weights_version)
 
-    def _generate_with(self, sampling_params: dict[str, Any], episode_id: str) -> Any:
+    def _generate_with(self, sampling_params: dict[str, Any], episode_id: str, step: int) -> Any:
         limit = int(self.rollout_config.prompt_length)
 
         async def generate(request: GenerationRequest) -> Generation:
             prompt = cut_middle(prompt_token_ids(self.tokenizer, request.messages), limit)
-            output = await self.server_manager.generate(
-                request_id=episode_id,
-                prompt_ids=prompt,
-                sampling_params=self._sampling(sampling_params, request.max_tokens),
-            )
+            async with _runner().turns.taking("sampling", step):
+                output = await self.server_manager.generate(
+                    request_id=episode_id,
+                    prompt_ids=prompt,
+                    sampling_params=self._sampling(sampling_params, request.max_tokens),
+                )
             return Generation(
                 text=self.tokenizer.decode(output.token_ids, skip_special_tokens=True),
                 prompt_token_ids=tuple(prompt),

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from coding_framework.agents.models.loading import BRIEF_SPIN, prepare_cpu_arithmetic
+from coding_framework.agents.models.store import cache_folder
 from coding_framework.config import FrameworkConfig
 from coding_framework.training.rl.names import COMMON_PLUGINS, CPU_PLUGINS, WORKER_SETTINGS_ENV
 from coding_framework.training.rl.paths import RLPaths
@@ -29,6 +30,8 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
         "RAY_DEDUP_LOGS": "0",
         "HYDRA_FULL_ERROR": "1",
     }
+    if not on_cpu:
+        added["VLLM_CACHE_ROOT"] = os.environ.get("VLLM_CACHE_ROOT", str(cache_folder() / "vllm"))
     if on_cpu:
         added |= {"VERL_PLATFORM": "cpu", **_cpu_threads()}
     # An empty list of devices makes Ray refuse the logical GPU slots.

@@ -14,8 +14,9 @@ from coding_framework.errors import JudgeFault
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import append_line
 from coding_framework.orchestration.episode import Generate, JudgeFn, run_episode
-from coding_framework.records import Conversation, Record
+from coding_framework.records import Candidate, Conversation, Evaluation, ModuleTask, Record, Task
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.rl.turn_taking import TurnTaking
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 _ATTEMPTS = 2
@@ -68,26 +69,36 @@ class EpisodeRunner:
         self._judge = judge
         self._reward = CUDAPerformanceReward(settings.reward)
         self._folder = RunFolder(settings.run_dir)
+        self.turns = TurnTaking(exclusive=settings.judged_on == "card_in_turns")
+        """Where policy and judge take turns."""
 
     async def run(self, task: str, generate: Generate, step: int) -> Conversation | None:
         """The finished conversation, already written down; None when it was lost to the judge."""
         try:
             conversation = await self._attempt(task, generate, step)
+            for span in self.turns.finished_spans():
+                append_line(self._settings.activity_file, span.model_dump_json())
             if conversation is not None:
-                self._folder.append_conversation(conversation)
+                where = {"judged_on": self._settings.judged_on}
+                self._folder.append_conversation(conversation.model_copy(update=where))
         except Exception as error:
             self._record_fault(task, step, error, fatal=True)
             raise
         return conversation
 
     async def _attempt(self, task: str, generate: Generate, step: int) -> Conversation | None:
-        self._judge = self._judge or _judge_pool(self._settings)
+        judge_alone = self._judge = self._judge or _judge_pool(self._settings)
+
+        async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
+            async with self.turns.taking("judging", step):
+                return await judge_alone(task, candidate)
+
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await run_episode(
                     get_task(task),
                     generate,
-                    judge=self._judge,
+                    judge=judge,
                     reward=self._reward,
                     settings=self._settings.conversation,
                     step=step,

@@ -14,7 +14,9 @@ WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 """Path of the `WorkerSettings` file, for processes that Ray starts."""
 
 _PACKAGE = "coding_framework.training.rl"
-COMMON_PLUGINS = (f"{_PACKAGE}.rollout_replica", f"{_PACKAGE}.agent_loop", f"{_PACKAGE}.turn_trainer")
-"""Modules that register our rollout, agent loop, advantage and trainer."""
+COMMON_PLUGINS = tuple(
+    f"{_PACKAGE}.{name}" for name in ("packed_rows", "rollout_replica", "agent_loop", "turn_trainer")
+)
+"""Modules that register our attention, rollout, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
 """Modules that teach verl the CPU; the platform must come first."""

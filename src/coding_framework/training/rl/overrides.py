@@ -14,10 +14,13 @@ from collections.abc import Mapping
 
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError
+from coding_framework.training.packed_attention import ATTENTION_NAME
 from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
 
-Value = str | int | float | bool
+Value = str | int | float | bool | list[int]
+_GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
+"""Numbers of answers at a time that vLLM records a graph for; others are padded to the next."""
 _OBJECT_STORE_BYTES = 400_000_000
 _RAY_CPU_SLOTS = 8
 """Logical: verl's helper actors each ask for one and mostly wait."""
@@ -66,18 +69,21 @@ def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 
 def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
-    on_cpu = not config.rl.num_gpus
-    settings: dict[str, Value] = {
-        "actor_rollout_ref.model.path": str(paths.model_path),
-        "actor_rollout_ref.model.use_remove_padding": not on_cpu,
-        "actor_rollout_ref.model.enable_gradient_checkpointing": not on_cpu,
-        "actor_rollout_ref.model.lora_rank": config.rl.lora_rank,
-        "actor_rollout_ref.model.lora_alpha": config.rl.lora_alpha,
-        "actor_rollout_ref.model.target_modules": "all-linear",
+    attention = config.model.attention
+    name = ATTENTION_NAME if attention == "packed" else attention
+    model = "actor_rollout_ref.model"
+    return {
+        f"{model}.path": str(paths.model_path),
+        f"{model}.use_remove_padding": attention != "sdpa",
+        f"+{model}.override_config.attn_implementation": name,
+        f"{model}.enable_gradient_checkpointing": bool(config.rl.checkpoint_activations),
+        f"{model}.lora_rank": config.rl.lora_rank,
+        f"{model}.lora_alpha": config.rl.lora_alpha,
+        f"{model}.target_modules": "all-linear",
+        # Log-probabilities in pieces: the logits of all tokens at once would fill the card.
+        f"{model}.use_fused_kernels": attention != "sdpa",
+        f"{model}.fused_kernel_options.impl_backend": "triton" if config.rl.num_gpus else "torch",
     }
-    if on_cpu:
-        settings["+actor_rollout_ref.model.override_config.attn_implementation"] = "sdpa"
-    return settings
 
 
 def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
@@ -121,8 +127,25 @@ def _rollout(config: FrameworkConfig, rollout: str) -> Mapping[str, Value]:
         f"{prefix}.max_model_len": row_tokens,
         f"{prefix}.log_prob_use_dynamic_bsz": True,
         f"{prefix}.log_prob_max_token_len_per_gpu": _update_tokens(config),
-        f"{prefix}.free_cache_engine": rollout != ROLLOUT_NAME,
         f"{prefix}.agent.num_workers": 1,
+        **(_vllm(config) if rollout == "vllm" else {f"{prefix}.free_cache_engine": False}),
+    }
+
+
+def _vllm(config: FrameworkConfig) -> Mapping[str, Value]:
+    prefix = "actor_rollout_ref.rollout"
+    episodes = config.rl.prompts_per_step * config.rl.group_size
+    at_once = min(512, episodes)
+    return {
+        f"{prefix}.load_format": "safetensors",
+        f"{prefix}.gpu_memory_utilization": config.rl.rollout_memory_share or 0.5,
+        f"{prefix}.max_num_seqs": at_once,
+        f"{prefix}.free_cache_engine": bool(config.rl.rollout_sleeps),
+        f"+{prefix}.enable_sleep_mode": bool(config.rl.rollout_sleeps),
+        f"{prefix}.enforce_eager": not config.rl.rollout_graphs,
+        f"{prefix}.cudagraph_capture_sizes": [size for size in _GRAPH_SIZES if size <= at_once],
+        # One process fewer to start: the engine's own does the work where there is one card.
+        f"+{prefix}.engine_kwargs.vllm.distributed_executor_backend": "uni",
     }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
-from coding_framework.records import Record
+from coding_framework.records import JudgePlace, Record
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 
 
@@ -28,6 +28,9 @@ class WorkerSettings(Record):
     judge: JudgeConfig
     """How it is judged."""
 
+    judged_on: JudgePlace = "no_card"
+    """Where its kernels are timed."""
+
     @property
     def rl_dir(self) -> Path:
         """Files of the RL phase alone."""
@@ -37,6 +40,11 @@ class WorkerSettings(Record):
     def fault_file(self) -> Path:
         """One `EpisodeFault` a line."""
         return self.rl_dir / "faults.jsonl"
+
+    @property
+    def activity_file(self) -> Path:
+        """One `ActivitySpan` a line."""
+        return self.rl_dir / "activity.jsonl"
 
     @property
     def stop_file(self) -> Path:

@@ -1,0 +1,129 @@
+"""Attention over rows that are joined without padding, for transformers models; no further package needed.
+
+Several sequences stand one after the other in one row, and their positions start at 0 again. From these
+positions the function finds the boundaries, and no token sees one of another sequence. On a GPU, in 16
+bits, torch's own variable-length kernel does all sequences at once (measured: docs/training.md);
+elsewhere they are taken one by one.
+
+Guaranteed: the numbers of the same sequences in rows of their own, up to rounding. Not supported: a
+cache of keys (this is for training, not for sampling), dropout in the attention.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from coding_framework.errors import TrainingError
+
+if TYPE_CHECKING:
+    import torch
+
+ATTENTION_NAME = "coding_framework_packed"
+
+
+@dataclass(frozen=True)
+class _Boundaries:
+    """Where the sequences of one row begin and end."""
+
+    positions: torch.Tensor
+    """What they were found in."""
+    offsets: torch.Tensor
+    """Start of every sequence and the end of the last, int32, on the device."""
+    lengths: tuple[int, ...]
+    """Of the sequences."""
+
+
+_latest: list[_Boundaries] = []
+"""Of the newest row: every layer asks about the same one, and finding them waits for the device."""
+
+
+def register_packed_attention() -> str:
+    """Make `packed_attention` known to transformers and return its name."""
+    from transformers import AttentionInterface
+
+    AttentionInterface.register(ATTENTION_NAME, packed_attention)
+    return ATTENTION_NAME
+
+
+def packed_attention(
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+    scaling: float | None = None,
+    position_ids: torch.Tensor | None = None,
+    **_: object,
+) -> tuple[torch.Tensor, None]:
+    """Causal within each sequence. Shapes are transformers' own: 1 x heads x tokens x width of a head."""
+    if query.shape[0] != 1 or position_ids is None or key.shape[2] != query.shape[2]:
+        raise TrainingError(
+            "packed attention takes one joined row with its positions and no cache; for padded batches set "
+            "model.attention=sdpa"
+        )
+    if dropout and module.training:
+        raise TrainingError("packed attention has no dropout: set the model's attention_dropout to 0")
+    found = _boundaries(position_ids)
+    if query.is_cuda and query.element_size() == 2:
+        return _by_kernel(query, key, value, found, scaling), None
+    return _one_by_one(query, key, value, found, scaling), None
+
+
+def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
+    import torch
+
+    if _latest and _latest[0].positions is position_ids:
+        return _latest[0]
+    row = position_ids.reshape(-1)
+    starts = (row == 0).nonzero().flatten().to(torch.int32)
+    end = torch.tensor([row.numel()], dtype=torch.int32, device=row.device)
+    offsets = torch.cat([starts, end])
+    found = _Boundaries(position_ids, offsets, tuple(offsets.diff().tolist()))
+    _latest[:] = [found]
+    return found
+
+
+def _by_kernel(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, found: _Boundaries, scaling: float | None
+) -> torch.Tensor:
+    varlen_attn, options = _kernel()
+    grouped = {"enable_gqa": key.shape[1] != query.shape[1]} if "enable_gqa" in options else {}
+    rows = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
+    longest = max(found.lengths)
+    output: torch.Tensor = varlen_attn(
+        *rows, found.offsets, found.offsets, longest, longest, scale=scaling, window_size=(-1, 0), **grouped
+    )
+    return output[None]
+
+
+@cache
+def _kernel() -> tuple[Any, frozenset[str]]:
+    """torch's kernel and the names of its parameters: 2.11 takes grouped heads without being told."""
+    from torch.nn.attention.varlen import varlen_attn
+
+    return varlen_attn, frozenset(inspect.signature(varlen_attn).parameters)
+
+
+def _one_by_one(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, found: _Boundaries, scaling: float | None
+) -> torch.Tensor:
+    import torch
+
+    lengths = list(found.lengths)
+    grouped = key.shape[1] != query.shape[1]
+    parts = [
+        torch.nn.functional.scaled_dot_product_attention(
+            one_query, one_key, one_value, is_causal=True, scale=scaling, enable_gqa=grouped
+        )
+        for one_query, one_key, one_value in zip(
+            torch.split(query, lengths, dim=2),
+            torch.split(key, lengths, dim=2),
+            torch.split(value, lengths, dim=2),
+            strict=True,
+        )
+    ]
+    return torch.cat(parts, dim=2).transpose(1, 2)
