@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
+from verl_composition import composed
 
 from coding_framework.config import ConversationConfig, FrameworkConfig, RLConfig
 from coding_framework.training.plan.machine import Machine
@@ -30,17 +29,6 @@ CONFIG = resolve(
 @pytest.fixture
 def paths(tmp_path: Path) -> RLPaths:
     return RLPaths(tmp_path, tmp_path / "model", Path("/tmp/ray-of-a-test"))
-
-
-def composed(config: FrameworkConfig, paths: RLPaths) -> Any:
-    hydra = pytest.importorskip("hydra")
-    spec = find_spec("verl")
-    if spec is None or spec.origin is None:
-        pytest.skip("verl is not installed")
-    folder = Path(spec.origin).parent / "trainer" / "config"
-    with hydra.initialize_config_dir(str(folder), version_base=None):
-        overrides = [one for one in build_overrides(config, paths) if not one.startswith("hydra.")]
-        return hydra.compose("ppo_trainer", overrides=overrides)
 
 
 def test_verl_accepts_every_override(paths: RLPaths) -> None:
