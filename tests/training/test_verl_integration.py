@@ -84,15 +84,3 @@ def test_full_weights_are_exported_as_they_were_saved(tmp_path: Path) -> None:
     export_model(tmp_path / "step", start, tmp_path / "out")
     exported = transformers.AutoModelForCausalLM.from_pretrained(tmp_path / "out").state_dict()
     assert all(torch.equal(exported[name], tensor.float()) for name, tensor in changed.items())
-
-
-def test_a_checkpoint_of_several_gpus_says_how_to_join_it(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    from tiny_model import write_tiny_model
-
-    start = write_tiny_model(tmp_path / "start")
-    (tmp_path / "step" / "actor").mkdir(parents=True)
-    for rank in range(2):
-        (tmp_path / "step" / "actor" / f"model_world_size_2_rank_{rank}.pt").touch()
-    with pytest.raises(NotAvailableError, match="model_merger"):
-        export_model(tmp_path / "step", start, tmp_path / "out")

@@ -33,14 +33,15 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
     if not on_cpu:
         added["VLLM_CACHE_ROOT"] = os.environ.get("VLLM_CACHE_ROOT", str(cache_folder() / "vllm"))
     if on_cpu:
-        added |= {"VERL_PLATFORM": "cpu", **_cpu_threads()}
+        added |= {"VERL_PLATFORM": "cpu", **_cpu_threads(config.rl.gpus.actor or 1)}
     # An empty list of devices makes Ray refuse the logical GPU slots.
     hidden = {"CUDA_VISIBLE_DEVICES"} if on_cpu else set()
     return {name: value for name, value in os.environ.items() if name not in hidden} | added
 
 
-def _cpu_threads() -> dict[str, str]:
-    """Sampling and updating alternate, so each may use every core, but waiting threads spin briefly."""
+def _cpu_threads(workers: int) -> dict[str, str]:
+    """The workers share the cores; sampling and updating alternate. Waiting threads spin briefly."""
     prepare_cpu_arithmetic()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", str(cores)), "GOMP_SPINCOUNT": BRIEF_SPIN}
+    threads = str(max(1, cores // workers))
+    return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads), "GOMP_SPINCOUNT": BRIEF_SPIN}

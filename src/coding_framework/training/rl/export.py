@@ -1,21 +1,20 @@
 """From verl's checkpoint to a folder that transformers loads: adapters merged, tokenizer beside it.
 
 Guaranteed: the folder appears as a whole (written beside, then renamed), and its weights are those
-of the checkpoint. Not supported here: checkpoints in several shards (training on several GPUs).
+of the checkpoint, by however many workers it was written.
 """
 
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 from pathlib import Path
-from typing import Any
 
 from coding_framework.agents.models.loading import load_causal_model, load_tokenizer, quiet_transformers
-from coding_framework.errors import NotAvailableError, TrainingError
+from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import storage_errors
 from coding_framework.training.rl.rollout_weights import RolloutWeights
+from coding_framework.training.rl.shards import Shards
 
 _LATEST = "latest_checkpointed_iteration.txt"
 
@@ -66,28 +65,10 @@ def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str =
 
 
 def _apply(weights: RolloutWeights, actor: Path) -> None:
-    state = _load_state(actor)
-    adapter = {name: tensor for name, tensor in state.items() if ".lora_" in name}
+    shards = Shards(actor)
+    adapter = [name for name in shards.names if ".lora_" in name]
     if not adapter:
-        weights.load_full(state.items())
+        weights.load_full(shards.tensors(shards.names))
         return
     meta = json.loads((actor / "lora_train_meta.json").read_text())
-    weights.merge_adapter(adapter.items(), float(meta["lora_alpha"]) / float(meta["r"]))
-
-
-def _load_state(actor: Path) -> dict[str, Any]:
-    import torch
-
-    shards = sorted(actor.glob("model_world_size_*_rank_*.pt"))
-    if not shards:
-        raise TrainingError(f"{actor} holds no model weights")
-    if len(shards) > 1:
-        raise NotAvailableError(
-            f"{actor} is split over {len(shards)} GPUs: join it with  python -m verl.model_merger merge "
-            f"--backend fsdp --local_dir {actor} --target_dir DIR"
-        )
-    # A warning about process groups that only matters to torch.compile.
-    logging.getLogger("torch.distributed.device_mesh").setLevel(logging.ERROR)
-    # Our own file, from our own process: it holds DTensors, which the restricted loader refuses.
-    state = torch.load(shards[0], map_location="cpu", weights_only=False)
-    return {name: getattr(tensor, "_local_tensor", tensor) for name, tensor in state.items()}
+    weights.merge_adapter(shards.tensors(adapter), float(meta["lora_alpha"]) / float(meta["r"]))

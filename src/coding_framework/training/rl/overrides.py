@@ -17,6 +17,7 @@ from coding_framework.errors import ConfigError
 from coding_framework.training.packed_attention import ATTENTION_NAME
 from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
+from coding_framework.training.rl.placement import placement
 
 Value = str | int | float | bool | list[int]
 _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
@@ -41,6 +42,7 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
         **_rollout(config, rollout),
         **_trainer(config, paths),
         **_processes(config, paths),
+        **placement(config),
     }
     return [f"{name}={value}" for name, value in settings.items()]
 
@@ -159,8 +161,6 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     return {
         "trainer.v1.trainer_mode": TRAINER_NAME,
         "trainer.device": "cpu" if not config.rl.num_gpus else "cuda",
-        "trainer.n_gpus_per_node": config.rl.num_gpus or 1,
-        "trainer.nnodes": 1,
         "trainer.logger": "[file]",
         "trainer.val_before_train": False,
         "trainer.test_freq": -1,
@@ -183,7 +183,6 @@ def _processes(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         f"{storage}.total_storage_size": max(1000, 4 * rows),
         "reward.num_workers": 0,
         "ray_kwargs.ray_init.num_cpus": _RAY_CPU_SLOTS,
-        "+ray_kwargs.ray_init.num_gpus": config.rl.num_gpus or 1,
         "+ray_kwargs.ray_init.include_dashboard": False,
         "+ray_kwargs.ray_init.object_store_memory": _OBJECT_STORE_BYTES,
         "+ray_kwargs.ray_init._temp_dir": str(paths.ray_temp_dir),

@@ -1,0 +1,51 @@
+"""What several workers saved in pieces is exported as the one model that they trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sharded_checkpoint import LORA_ALPHA, LORA_RANK, write_sharded_checkpoint
+
+from coding_framework.errors import TrainingError
+from coding_framework.training.rl.export import export_model
+from tiny_model import write_tiny_model
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+
+def exported(folder: Path) -> dict[str, object]:
+    state: dict[str, object] = transformers.AutoModelForCausalLM.from_pretrained(folder).state_dict()
+    return state
+
+
+def test_full_weights_of_two_workers_come_out_bit_for_bit(tmp_path: Path) -> None:
+    start = write_tiny_model(tmp_path / "start")
+    trained = write_sharded_checkpoint(start, tmp_path / "step" / "actor", lora=False)
+    export_model(tmp_path / "step", start, tmp_path / "out")
+    result = exported(tmp_path / "out")
+    assert set(result) == set(trained)
+    assert all(torch.equal(result[name], tensor) for name, tensor in trained.items())
+
+
+def test_adapters_of_two_workers_are_merged(tmp_path: Path) -> None:
+    start = write_tiny_model(tmp_path / "start")
+    trained = write_sharded_checkpoint(start, tmp_path / "step" / "actor", lora=True)
+    export_model(tmp_path / "step", start, tmp_path / "out")
+    result = exported(tmp_path / "out")
+    base = "base_model.model.model.layers.1.mlp.down_proj"
+    low_rank = trained[f"{base}.lora_B.default.weight"] @ trained[f"{base}.lora_A.default.weight"]
+    expected = trained[f"{base}.base_layer.weight"] + low_rank * (LORA_ALPHA / LORA_RANK)
+    assert torch.allclose(result["model.layers.1.mlp.down_proj.weight"], expected, rtol=0, atol=1e-7)
+    assert low_rank.abs().max() > 0
+
+
+def test_a_worker_whose_file_is_missing_is_named(tmp_path: Path) -> None:
+    start = write_tiny_model(tmp_path / "start")
+    actor = tmp_path / "step" / "actor"
+    actor.mkdir(parents=True)
+    (actor / "model_world_size_2_rank_0.pt").touch()
+    with pytest.raises(TrainingError, match=r"of workers \[0\], of 2 in all: .* that every node sees"):
+        export_model(tmp_path / "step", start, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
