@@ -190,22 +190,24 @@ class Pipeline:
             return done.path
         start = time.monotonic()
         reached = _StepCounter()
-        with progress_bar("SFT", self.config.sft.steps) as bar:
+        pairs = read_pairs(pairs_path)
+        with progress_bar("SFT", self.config.sft.num_steps(len(pairs))) as bar:
 
             def on_step(step: SFTStep) -> None:
                 values = {
                     "loss": step.loss,
                     "learning_rate": step.learning_rate,
-                    "tokens_per_s": step.answer_tokens / max(step.seconds, 1e-9),
+                    "tokens_per_s": step.tokens / max(step.seconds, 1e-9),
                 }
                 self._metric("sft", step.step, values, start)
                 bar.advance(reached(step.step), loss=step.loss)
 
             result = run_sft(
-                read_pairs(pairs_path),
+                pairs,
                 self.config.sft,
                 base,
                 self.run.path / "sft",
+                attention=self.config.model.attention,
                 seed=self.config.run.seed,
                 on_step=on_step,
                 should_stop=lambda: self._stop_requested,
@@ -213,11 +215,11 @@ class Pipeline:
             )
         self.run.mark_done(
             "sft",
-            PhaseDone(path=result.merged_dir, count=len(result.losses)),
+            PhaseDone(path=result.model_dir, count=len(result.losses)),
             seconds=time.monotonic() - start,
         )
         release_memory()
-        return result.merged_dir
+        return result.model_dir
 
     async def _rl(self, start_model: Path) -> Path:
         done = self.run.phase_result("rl", PhaseDone)

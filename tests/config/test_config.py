@@ -78,3 +78,23 @@ def test_the_resolved_config_round_trips_through_json(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(config.model_dump_json())
     assert load_config(path) == config
+
+
+def test_epochs_on_the_command_line_replace_the_steps_of_the_file() -> None:
+    config = load_config("quick", ["sft.epochs=1.5"])
+    assert (config.sft.steps, config.sft.epochs) == (None, 1.5)
+    assert config.sft.num_steps(30) == 12
+    assert load_config("quick", ["sft.steps=3"]).sft.num_steps(30) == 3
+
+
+@pytest.mark.parametrize(
+    ("overrides", "complaint"),
+    [
+        (["sft.epochs=3"], "less than or equal to 2"),
+        (["sft.epochs=1", "sft.steps=5"], "give one of them"),
+        (["sft.batch_tokens=512"], "fit into no row"),
+    ],
+)
+def test_settings_of_sft_that_contradict_each_other_are_refused(overrides: list[str], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        load_config("quick", overrides)

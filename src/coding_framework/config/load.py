@@ -14,6 +14,9 @@ from pydantic import BaseModel, ValidationError
 from coding_framework.config.tree import FrameworkConfig
 from coding_framework.errors import ConfigError
 
+EITHER_OR = (("sft.steps", "sft.epochs"),)
+"""Settings that say the same in two ways: one on the command line replaces the other of the file."""
+
 
 def preset_dir() -> Path:
     """The folder with the shipped presets: `configs/` of the checkout, else of the working folder."""
@@ -28,12 +31,17 @@ def load_config(
 ) -> FrameworkConfig:
     """Resolve the config. `source` is a preset's name or a TOML/JSON file; `values` maps dotted keys."""
     tree = _read(source) if source is not None else {}
+    given: dict[str, Any] = {}
     for text in overrides:
         key, separator, raw = text.partition("=")
         if not separator:
             raise ConfigError(f"override '{text}' has no '=': write it as section.key=value")
-        _put(tree, key.strip(), _parse_value(raw.strip()))
-    for key, value in (values or {}).items():
+        given[key.strip()] = _parse_value(raw.strip())
+    given |= values or {}
+    for one, other in (*EITHER_OR, *((other, one) for one, other in EITHER_OR)):
+        if one in given and other not in given:
+            _put(tree, other, None)
+    for key, value in given.items():
         _put(tree, key, value)
     return build_config(tree)
 

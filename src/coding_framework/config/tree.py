@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -106,16 +107,26 @@ class SFTConfig(Record):
     """Judged pairs in all, short ones from the templates and `tasks.train`; None: `pairs_per_family`."""
     pairs_per_family: int = Field(default=1000, ge=1)
     """Judged pairs of each task family, over all tiers, where `pairs` gives no total."""
-    steps: int = Field(default=400, ge=1)
-    """Optimizer steps."""
-    learning_rate: float = Field(default=1e-3, gt=0)
-    """Peak of a cosine schedule."""
+    method: Literal["lora", "qlora", "full"] = "lora"
+    """What learns: an adapter, an adapter of weights that are packed to 4 bits (needs a GPU; for cards that
+    do not hold the model otherwise), or all weights (16 bytes of memory for each)."""
+    steps: int | None = Field(default=None, ge=1)
+    """Optimizer steps; 400 where `epochs` is not given either."""
+    epochs: float | None = Field(default=None, gt=0, le=2)
+    """Passes over the pairs instead of `steps`; a third one mostly learns them by heart."""
+    learning_rate: float | None = Field(default=None, gt=0)
+    """Peak of a cosine schedule; None: 1e-3 for an adapter, a tenth of it for all weights."""
     warmup_steps: int = Field(default=5, ge=0)
     """Linear warm-up."""
     batch_size: int = Field(default=4, ge=1)
-    """Pairs in one forward pass."""
+    """Pairs in one forward pass; where rows are packed, `batch_tokens` cuts the passes instead."""
     gradient_accumulation_steps: int = Field(default=1, ge=1)
-    """Forward passes in one step."""
+    """So many times `batch_size` pairs in one step."""
+    batch_tokens: int | None = Field(default=None, ge=64)
+    """Tokens of one packed row, the unit of a forward pass; None: what the card holds. Without packed rows
+    (`model.attention`) pairs stand in padded batches that compute their common beginning once."""
+    checkpoint_activations: bool | None = None
+    """Whether activations are computed twice instead of kept; None: if memory demands it."""
     lora_rank: int = Field(default=16, ge=1)
     """Rank of the adapters on all linear layers."""
     lora_alpha: int = Field(default=32, ge=1)
@@ -126,10 +137,31 @@ class SFTConfig(Record):
     """Longer pairs are left out and counted."""
     checkpoint_every: int = Field(default=25, ge=1)
     """Steps between checkpoints."""
-    quantize: Literal["auto", "none", "4bit"] = "auto"
-    """`auto`: 4-bit base weights (QLoRA) on a GPU, none on the CPU."""
     agents: tuple[AgentRole, ...] = ("generator", "optimizer")
     """Whose pairs are used."""
+
+    @model_validator(mode="after")
+    def _steps_or_epochs(self) -> SFTConfig:
+        if self.steps is not None and self.epochs is not None:
+            raise ValueError("sft.steps and sft.epochs both say how long to train: give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _every_pair_fits_into_a_row(self) -> SFTConfig:
+        if self.batch_tokens is not None and self.batch_tokens < self.max_length:
+            raise ValueError("sft.batch_tokens is below sft.max_length: the longest pairs fit into no row")
+        return self
+
+    def num_steps(self, pairs: int) -> int:
+        """Optimizer steps over so many pairs."""
+        if self.epochs is None:
+            return self.steps or 400
+        return math.ceil(self.epochs * math.ceil(pairs / self.batch_size) / self.gradient_accumulation_steps)
+
+    @property
+    def peak_learning_rate(self) -> float:
+        """`learning_rate`, or what fits the method."""
+        return self.learning_rate or (1e-4 if self.method == "full" else 1e-3)
 
 
 class GPUAllocation(Record):

@@ -98,7 +98,7 @@ def _status(
         return "skipped by configuration", "muted"
     if last is None:
         return "not started", "muted"
-    of = f" of {planned.steps}" if planned is not None else ""
+    of = f" of {planned.steps}" if planned is not None and planned.steps else ""
     return f"unfinished: last recorded step is {last}{of}", "warn"
 
 

@@ -1,7 +1,8 @@
 """Attention over rows that are joined without padding, for transformers models; no further package needed.
 
 Several sequences stand one after the other in one row, and their positions start at 0 again. From these
-positions the function finds the boundaries, and no token sees one of another sequence. On a GPU, in 16
+positions the function finds the boundaries, unless they are passed in as flash-attn takes them, and no
+token sees one of another sequence. On a GPU, in 16
 bits, torch's own variable-length kernel does all sequences at once (measured: docs/training.md);
 elsewhere they are taken one by one.
 
@@ -32,8 +33,8 @@ class _Boundaries:
     """What they were found in."""
     offsets: torch.Tensor
     """Start of every sequence and the end of the last, int32, on the device."""
-    lengths: tuple[int, ...]
-    """Of the sequences."""
+    longest: int
+    """Tokens of the longest sequence."""
 
 
 _latest: list[_Boundaries] = []
@@ -57,6 +58,8 @@ def packed_attention(
     dropout: float = 0.0,
     scaling: float | None = None,
     position_ids: torch.Tensor | None = None,
+    cu_seq_lens_q: torch.Tensor | None = None,
+    max_length_q: int | None = None,
     **_: object,
 ) -> tuple[torch.Tensor, None]:
     """Causal within each sequence. Shapes are transformers' own: 1 x heads x tokens x width of a head."""
@@ -67,10 +70,24 @@ def packed_attention(
         )
     if dropout and module.training:
         raise TrainingError("packed attention has no dropout: set the model's attention_dropout to 0")
-    found = _boundaries(position_ids)
+    if cu_seq_lens_q is not None and max_length_q is not None:
+        found = _Boundaries(position_ids, cu_seq_lens_q, max_length_q)
+    else:
+        found = _boundaries(position_ids)
+    query, key, value = _in_one_format(query, key, value)
     if query.is_cuda and query.element_size() == 2:
         return _by_kernel(query, key, value, found, scaling), None
     return _one_by_one(query, key, value, found, scaling), None
+
+
+def _in_one_format(*tensors: torch.Tensor) -> list[torch.Tensor]:
+    """Under autocast the rotation of queries and keys gives them back in the format of the weights."""
+    import torch
+
+    device = tensors[0].device.type
+    if not torch.is_autocast_enabled(device):
+        return list(tensors)
+    return [tensor.to(torch.get_autocast_dtype(device)) for tensor in tensors]
 
 
 def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
@@ -82,7 +99,7 @@ def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
     starts = (row == 0).nonzero().flatten().to(torch.int32)
     end = torch.tensor([row.numel()], dtype=torch.int32, device=row.device)
     offsets = torch.cat([starts, end])
-    found = _Boundaries(position_ids, offsets, tuple(offsets.diff().tolist()))
+    found = _Boundaries(position_ids, offsets, int(offsets.diff().max()))
     _latest[:] = [found]
     return found
 
@@ -93,10 +110,8 @@ def _by_kernel(
     varlen_attn, options = _kernel()
     grouped = {"enable_gqa": key.shape[1] != query.shape[1]} if "enable_gqa" in options else {}
     rows = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
-    longest = max(found.lengths)
-    output: torch.Tensor = varlen_attn(
-        *rows, found.offsets, found.offsets, longest, longest, scale=scaling, window_size=(-1, 0), **grouped
-    )
+    ends = (found.offsets, found.offsets, found.longest, found.longest)
+    output: torch.Tensor = varlen_attn(*rows, *ends, scale=scaling, window_size=(-1, 0), **grouped)
     return output[None]
 
 
@@ -113,7 +128,7 @@ def _one_by_one(
 ) -> torch.Tensor:
     import torch
 
-    lengths = list(found.lengths)
+    lengths = found.offsets.diff().tolist()
     grouped = key.shape[1] != query.shape[1]
     parts = [
         torch.nn.functional.scaled_dot_product_attention(

@@ -5,7 +5,7 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 
 from __future__ import annotations
 
-from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig
+from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig, SFTConfig
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.machine import Machine
 
@@ -16,9 +16,11 @@ def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
     executor = config.judge.executor
     if executor == "auto":
         executor = "gpu" if num_gpus else "emulator"
+    model = _model(config.model, machine, num_gpus)
     return config.model_copy(
         update={
-            "model": _model(config.model, machine, num_gpus),
+            "model": model,
+            "sft": _sft(config.sft, model.attention, machine),
             "rl": _rl(config, num_gpus),
             "judge": config.judge.model_copy(update={"executor": executor}),
         }
@@ -31,6 +33,15 @@ def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
     fitting = packed if num_gpus else "sdpa"
     attention = fitting if model.attention == "auto" else model.attention
     return model.model_copy(update={"dtype": dtype, "attention": attention})
+
+
+def _sft(sft: SFTConfig, attention: str, machine: Machine) -> SFTConfig:
+    """Packed rows of 16,384 tokens keep a large card busy; a smaller one holds what its memory holds."""
+    if attention == "sdpa":
+        return sft
+    memory = min((card.memory_bytes for card in machine.cards), default=0)
+    fitting = max(sft.max_length, min(16_384, memory // 2**30 * 205)) if memory else 4 * sft.max_length
+    return sft.model_copy(update={"batch_tokens": sft.batch_tokens or fitting})
 
 
 def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:

@@ -1,14 +1,14 @@
-"""The trainable part: LoRA on all linear layers of a frozen model.
+"""The trainable part: LoRA on all linear layers of a frozen model, or all weights.
 
-On a GPU the frozen weights may be packed to 4 bits (QLoRA). On the CPU they stay whole, in
-bfloat16 where the processor multiplies it in hardware (twice as fast), else in float32. The
-adapter itself is always float32.
+The frozen weights are packed to 4 bits (`qlora`, on a GPU) or stay whole, in bfloat16 where the
+processor multiplies it in hardware (twice as fast), else in float32. What is trained is always
+float32: in bfloat16 small changes vanish.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,17 @@ from coding_framework.agents.models.loading import (
 )
 from coding_framework.config import SFTConfig
 from coding_framework.errors import MissingExtraError, NotAvailableError
+from coding_framework.training.packed_attention import register_packed_attention
 from coding_framework.training.sft.attention import register_attention
 
 
-def load_trainable(model_path: Path, config: SFTConfig) -> Any:
-    """The base model with a fresh adapter; only the adapter learns."""
+def load_trainable(model_path: Path, config: SFTConfig, attention: str = "sdpa") -> Any:
+    """The model with what `config.method` trains; `attention` as in `model.attention`, resolved."""
     require_transformers()
+    model = _load_base(model_path, config.method)
+    model.set_attn_implementation(_attention(attention))
+    if config.method == "full":
+        return model.requires_grad_(True)
     try:
         from peft import LoraConfig, get_peft_model
     except ImportError as error:
@@ -38,50 +43,58 @@ def load_trainable(model_path: Path, config: SFTConfig) -> Any:
         lora_alpha=config.lora_alpha,
         lora_dropout=config.lora_dropout,
     )
-    base = _load_packed(model_path) if use_4bit(config) else _load_whole(model_path)
-    base.set_attn_implementation(register_attention())
-    return get_peft_model(base, lora)
+    return get_peft_model(model, lora)
+
+
+def _attention(attention: str) -> str:
+    if attention == "packed":
+        return register_packed_attention()
+    return attention if attention == "flash_attention_2" else register_attention()
+
+
+def _load_base(model_path: Path, method: str) -> Any:
+    if method == "qlora":
+        return _load_packed(model_path)
+    device = default_device()
+    dtype = "float32" if method == "full" else compute_dtype(device)
+    return load_causal_model(model_path, dtype=dtype, device=device)
 
 
 @contextmanager
 def mixed_precision(model: Any) -> Iterator[None]:
-    """Multiply the adapter's matrices in the format of the frozen ones.
+    """Multiply what is trained in the format of the frozen weights, or in the processor's own.
 
-    Otherwise every layer's input would be widened to float32 for them and the result narrowed
-    again: a tenth of a step. The adapter's own weights and gradients stay float32.
+    Otherwise every layer's input would be widened to float32 for the adapter and the result narrowed
+    again: a tenth of a step. Trained weights and their gradients stay float32.
     """
     import torch
-    from peft.helpers import disable_input_dtype_casting
 
     device = next(model.parameters()).device.type
     if compute_dtype(device) == "float32":
         yield
         return
-    with torch.autocast(device, torch.bfloat16), disable_input_dtype_casting(model):
+    with torch.autocast(device, torch.bfloat16), _inputs_as_they_are(model):
         yield
 
 
-def use_4bit(config: SFTConfig) -> bool:
-    """What `quantize` means on this machine."""
-    import torch
+def _inputs_as_they_are(model: Any) -> AbstractContextManager[Any]:
+    if not hasattr(model, "get_base_model"):
+        return nullcontext()
+    from peft.helpers import disable_input_dtype_casting
 
-    if config.quantize == "4bit" and not torch.cuda.is_available():
-        raise NotAvailableError("sft.quantize=4bit needs a CUDA GPU: set it to auto or none")
-    return config.quantize != "none" and torch.cuda.is_available()
-
-
-def _load_whole(model_path: Path) -> Any:
-    device = default_device()
-    return load_causal_model(model_path, dtype=compute_dtype(device), device=device)
+    keeping: AbstractContextManager[Any] = disable_input_dtype_casting(model)
+    return keeping
 
 
 def _load_packed(model_path: Path) -> Any:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise NotAvailableError("sft.method=qlora needs a CUDA GPU: set it to lora or full")
     try:
         import bitsandbytes  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("bitsandbytes", "train") from error
-    import torch
-    from peft import prepare_model_for_kbit_training
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
     packing = BitsAndBytesConfig(
@@ -91,7 +104,6 @@ def _load_packed(model_path: Path) -> Any:
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
     with quiet_transformers():
-        model = AutoModelForCausalLM.from_pretrained(
+        return AutoModelForCausalLM.from_pretrained(
             model_path, quantization_config=packing, dtype=torch.bfloat16, device_map={"": 0}
         )
-    return prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)

@@ -1,8 +1,9 @@
 """Checkpoints that are either whole or not there.
 
 Everything is serialised in memory, written to a folder beside, and renamed: a full disk or a kill
-leaves the checkpoint before intact. A checkpoint holds the adapter, the optimizer, the random
-state and the losses so far, so a resumed run repeats the uninterrupted one exactly.
+leaves the checkpoint before intact. A checkpoint holds what is trained, the optimizer and the losses
+so far; order and random numbers follow from seed and step. So a resumed run repeats the uninterrupted
+one exactly.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from coding_framework.errors import StorageError, UserError
 KEPT = 2
 """Older checkpoints are removed."""
 STATE_FILE = "trainer_state.pt"
+WEIGHTS_FILE = "trained.safetensors"
 
 
 class TrainerState(NamedTuple):
@@ -36,7 +38,7 @@ def save_checkpoint(folder: Path, state: TrainerState, model: Any, optimizer: An
     try:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
-        write_adapter(beside, model)
+        (beside / WEIGHTS_FILE).write_bytes(_trained_bytes(model))
         (beside / STATE_FILE).write_bytes(_state_bytes(state, optimizer))
         shutil.rmtree(target, ignore_errors=True)
         beside.rename(target)
@@ -57,9 +59,8 @@ def checkpoints_in(folder: Path) -> list[Path]:
 
 
 def load_checkpoint(path: Path, model: Any, optimizer: Any, expected_fingerprint: str) -> TrainerState:
-    """Put model, optimizer and random state back to where they were."""
+    """Put model and optimizer back to where they were."""
     import torch
-    from peft import set_peft_model_state_dict
     from safetensors.torch import load_file
 
     saved = torch.load(path / STATE_FILE, weights_only=True, map_location="cpu")
@@ -69,12 +70,17 @@ def load_checkpoint(path: Path, model: Any, optimizer: Any, expected_fingerprint
             f"{path} was made with other pairs or settings: resume with the same ones, or start anew "
             f"without --resume"
         )
-    set_peft_model_state_dict(model, load_file(path / "adapter_model.safetensors"))
+    weights = load_file(path / WEIGHTS_FILE)
+    with torch.no_grad():
+        for name, parameter in trained_parameters(model):
+            parameter.copy_(weights[name])
     optimizer.load_state_dict(saved["optimizer"])
-    torch.set_rng_state(saved["rng"])
-    if torch.cuda.is_available() and saved["cuda_rng"]:
-        torch.cuda.set_rng_state_all(saved["cuda_rng"])
     return state
+
+
+def trained_parameters(model: Any) -> list[tuple[str, Any]]:
+    """Names and weights of what learns, each once."""
+    return [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
 
 
 def write_adapter(folder: Path, model: Any) -> None:
@@ -87,15 +93,15 @@ def write_adapter(folder: Path, model: Any) -> None:
     model.peft_config["default"].save_pretrained(folder)
 
 
+def _trained_bytes(model: Any) -> bytes:
+    from safetensors.torch import save
+
+    return bytes(save({name: w.detach().contiguous().cpu() for name, w in trained_parameters(model)}))
+
+
 def _state_bytes(state: TrainerState, optimizer: Any) -> bytes:
     import torch
 
     buffer = io.BytesIO()
-    content = {
-        **state._asdict(),
-        "optimizer": optimizer.state_dict(),
-        "rng": torch.get_rng_state(),
-        "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
-    }
-    torch.save(content, buffer)
+    torch.save({**state._asdict(), "optimizer": optimizer.state_dict()}, buffer)
     return buffer.getvalue()

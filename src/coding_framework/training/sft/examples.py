@@ -46,16 +46,18 @@ def tokenize_pairs(tokenizer: Any, pairs: Sequence[PairLike], max_length: int) -
     return fitting, len(examples) - len(fitting)
 
 
-def plan_batches(lengths: Sequence[int], batch_size: int, count: int, seed: int) -> list[tuple[int, ...]]:
+def plan_batches(
+    lengths: Sequence[int], batch_size: int, count: int, seed: int, *, by_length: bool = True
+) -> list[tuple[int, ...]]:
     """`count` batches of example indices, epoch after epoch.
 
-    Neighbours in length share a batch, so almost nothing is padded; which of several equally long
-    examples meet, and the order of batches, is shuffled anew in every epoch.
+    By length, neighbours in length share a batch, so almost nothing is padded; which of several equally
+    long examples meet, and the order of batches, is shuffled anew in every epoch.
     """
     rng = random.Random(seed)
     batches: list[tuple[int, ...]] = []
     while len(batches) < count:
-        order = sorted(range(len(lengths)), key=lambda index: (lengths[index], rng.random()))
+        order = sorted(range(len(lengths)), key=lambda i: (lengths[i] if by_length else 0, rng.random()))
         epoch = [tuple(order[i : i + batch_size]) for i in range(0, len(order), batch_size)]
         rng.shuffle(epoch)
         batches += epoch

@@ -1,4 +1,4 @@
-"""Leave behind what the next stage loads: the adapter, and the whole model with it merged.
+"""Leave behind what the next stage loads: the whole model, and the adapter where one was trained.
 
 The adapter is merged into the original weights in float32, also when training used packed or
 rounded ones, and the result is stored as bfloat16, as every model at rest is here.
@@ -16,20 +16,28 @@ from coding_framework.errors import StorageError
 from coding_framework.training.sft.checkpoint import write_adapter
 
 
-def export_model(model: Any, tokenizer: Any, model_path: Path, output_dir: Path) -> tuple[Path, Path]:
-    """Write `adapter/` and `merged/`; each appears whole or not at all."""
+def export_model(model: Any, tokenizer: Any, model_path: Path, output_dir: Path) -> tuple[Path | None, Path]:
+    """Write `adapter/` and `merged/`, or `full/` alone; each appears whole or not at all."""
+    if not hasattr(model, "get_base_model"):
+        full = output_dir / "full"
+        _write_whole(full, lambda folder: _write_model(folder, model, tokenizer))
+        return None, full
     adapter, merged = output_dir / "adapter", output_dir / "merged"
     _write_whole(adapter, lambda folder: write_adapter(folder, model))
-    _write_whole(merged, lambda folder: _write_merged(folder, adapter, tokenizer, model_path))
+    _write_whole(
+        merged,
+        lambda folder: _write_model(
+            folder, load_causal_model(model_path, dtype="float32", adapter=adapter), tokenizer
+        ),
+    )
     return adapter, merged
 
 
-def _write_merged(folder: Path, adapter: Path, tokenizer: Any, model_path: Path) -> None:
+def _write_model(folder: Path, model: Any, tokenizer: Any) -> None:
     import torch
 
-    merged = load_causal_model(model_path, dtype="float32", adapter=adapter)
     with quiet_transformers():
-        merged.to(torch.bfloat16).save_pretrained(folder)
+        model.to(torch.bfloat16).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
 

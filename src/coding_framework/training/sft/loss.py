@@ -1,8 +1,9 @@
 """Negative log-likelihood of answer tokens, and nothing more than that costs.
 
-What all examples of a batch begin with is computed once. Padding stands at the right, where causal
-attention never looks. The output layer, a fifth of a small model's work, is applied only where an
-answer token is predicted. All of this changes the work, not the numbers.
+`answer_loss` takes a padded batch: what all its examples begin with is computed once, and padding stands
+at the right, where causal attention never looks. `row_loss` takes a packed row. The output layer, a fifth
+of a small model's work, is applied only where an answer token is predicted, a part at a time, so that the
+logits of all tokens never stand in memory together. All of this changes the work, not the numbers.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from coding_framework.training.sft.attention import SharedPrefix
 from coding_framework.training.sft.examples import Example
+from coding_framework.training.sft.rows import Row
 
 if TYPE_CHECKING:
     import torch
+
+LOGITS_AT_ONCE = 2048
+"""Answer tokens whose logits stand in memory together: 1.2 GB with 152,000 words."""
 
 
 def answer_loss(model: Any, examples: Sequence[Example], padding_id: int) -> torch.Tensor:
@@ -23,7 +28,7 @@ def answer_loss(model: Any, examples: Sequence[Example], padding_id: int) -> tor
     import torch
 
     device = next(model.parameters()).device
-    base = model.get_base_model()
+    base = bare_model(model)
     prefix = shared_prefix_length(examples)
     hidden = _hidden_states(base.get_decoder(), examples, prefix, padding_id, device)
     predicting = [
@@ -32,9 +37,49 @@ def answer_loss(model: Any, examples: Sequence[Example], padding_id: int) -> tor
         for offset in range(len(example.answer_ids))
     ]
     index = torch.tensor(predicting, device=device)
-    logits = base.get_output_embeddings()(hidden[index[:, 0], index[:, 1]])
     targets = torch.tensor([token for example in examples for token in example.answer_ids], device=device)
-    return torch.nn.functional.cross_entropy(logits.float(), targets, reduction="sum")
+    return _cross_entropy(base.get_output_embeddings(), hidden[index[:, 0], index[:, 1]], targets)
+
+
+def row_loss(model: Any, row: Row) -> torch.Tensor:
+    """Sum over the answer tokens of a packed row."""
+    base = bare_model(model)
+    hidden = base.get_decoder()(
+        input_ids=row.tokens, position_ids=row.positions, use_cache=False, **row.boundaries
+    ).last_hidden_state[0]
+    return _cross_entropy(base.get_output_embeddings(), hidden[row.predicting], row.targets)
+
+
+def bare_model(model: Any) -> Any:
+    """The transformers model, without the wrapper that an adapter puts around it."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _cross_entropy(output_layer: Any, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The sum; of more than one part all but the one at hand are computed again on the way back."""
+    import torch
+    from torch.utils.checkpoint import checkpoint
+
+    if len(targets) <= LOGITS_AT_ONCE:
+        return _sum_of_part(output_layer, hidden, targets)
+    parts = [
+        checkpoint(
+            _sum_of_part,
+            output_layer,
+            hidden[start : start + LOGITS_AT_ONCE],
+            targets[start : start + LOGITS_AT_ONCE],
+            use_reentrant=False,
+            preserve_rng_state=False,
+        )
+        for start in range(0, len(targets), LOGITS_AT_ONCE)
+    ]
+    return torch.stack(parts).sum()
+
+
+def _sum_of_part(output_layer: Any, hidden: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    import torch
+
+    return torch.nn.functional.cross_entropy(output_layer(hidden).float(), targets, reduction="sum")
 
 
 def shared_prefix_length(examples: Sequence[Example]) -> int:

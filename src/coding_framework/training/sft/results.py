@@ -36,6 +36,8 @@ class SFTStep(Record):
     """Before clipping."""
     answer_tokens: int = Field(ge=1)
     """Tokens the loss was taken over."""
+    tokens: int = Field(ge=1)
+    """These and the prompts'."""
     seconds: float = Field(ge=0)
     """Wall clock."""
 
@@ -43,10 +45,10 @@ class SFTStep(Record):
 class SFTResult(Record):
     """A finished warm start."""
 
-    adapter_dir: Path
-    """The LoRA adapter (peft format)."""
-    merged_dir: Path
-    """The whole model with the adapter merged, tokenizer included: where RL starts."""
+    adapter_dir: Path | None
+    """The LoRA adapter (peft format); None where all weights were trained."""
+    model_dir: Path
+    """The whole model, an adapter merged into it, tokenizer included: where RL starts."""
     losses: tuple[float, ...]
     """Of every step, those before a resume included."""
     pairs_used: int = Field(ge=1)
