@@ -14,7 +14,7 @@ SIDE_BY_SIDE := $(addprefix tests/,training/test_usage_snippet.py data/test_task
 	$(patsubst %,cuda/test_%.py,compiler_choice compiler_parity compiler_prelude_values contract \
 	elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
 	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data evaluation/test_held_out.py honest monitoring \
-	orchestration records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
+	orchestration evaluation/test_bench_sft.py records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
 	reward_properties rl_advantage rl_export rl_overrides rl_presets rl_step_reports \
 	sft_examples sft_packed sft_training))
 SHELL := /bin/bash
@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt "torch==2.13.0"
-	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,serve,dev]"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,compare,serve,dev]"
 	@touch $@
 
 quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO under verl, evaluation, report

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coding_framework.cli import bench_sft
+from coding_framework.cli.bench_progress import steps_shown
 from coding_framework.cli.options import ConfigOption, ExecutorOption, JsonOption, SetOption
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     )
 
 app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
+app.command()(bench_sft.sft)
 
 MAX_SHOWN = 10
 
@@ -47,7 +49,7 @@ def judge(
     from coding_framework.evaluation.bench.judge_bench import bench_judge
 
     chosen = _judge_config(config, set_, executor, workers)
-    with _steps() as step:
+    with steps_shown() as step:
         result = bench_judge(chosen, judgements=judgements, seconds=seconds, step=step, compare=compare)
     if json:
         print_record(result)
@@ -72,7 +74,7 @@ def soak(
     chosen = _judge_config(config, set_, executor, workers)
     limits = {"run_timeout_s": run_timeout_s, "gpu_run_timeout_s": run_timeout_s}
     chosen = chosen.model_validate({**chosen.model_dump(), **limits})
-    with _steps() as step:
+    with steps_shown() as step:
         result = run_soak(chosen, judgements=judgements, on_done=step("judgements", judgements))
     if json:
         print_record(result)
@@ -96,7 +98,7 @@ def repeat(
     from coding_framework.evaluation.bench.repeat import repeat as run_twice
 
     chosen = _judge_config(config, set_, executor, workers)
-    with _steps() as step:
+    with steps_shown() as step:
         result = run_twice(chosen, on_done=step("judgements", num_judgements()))
     if json:
         print_record(result)
@@ -124,7 +126,7 @@ def pairs(
 
     chosen = _judge_config(config, set_, executor, workers)
     loaded = load_config(config, set_ or ())
-    with _steps() as step:
+    with steps_shown() as step:
         result = bench_pairs(
             chosen,
             all_tasks(),
@@ -153,23 +155,6 @@ def _judge_config(
     if taken["executor"] == "gpu" and config is None and not set_:
         taken["architecture"] = "auto"
     return chosen.model_validate({**chosen.model_dump(), **taken})
-
-
-@contextmanager
-def _steps() -> Iterator[Callable[[str, int], Callable[[], None]]]:
-    """One bar for each phase, on standard error."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from coding_framework.cli.output import stderr_console
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=stderr_console(), transient=True) as progress:
-
-        def step(name: str, total: int) -> Callable[[], None]:
-            bar = progress.add_task(name, total=total)
-            return lambda: progress.advance(bar)
-
-        yield step
 
 
 def _show_judge(result: BenchJudgeResult) -> None:

@@ -28,31 +28,40 @@ from coding_framework.training.sft.attention import register_attention
 def load_trainable(model_path: Path, config: SFTConfig, attention: str = "sdpa") -> Any:
     """The model with what `config.method` trains; `attention` as in `model.attention`, resolved."""
     require_transformers()
-    model = _load_base(model_path, config.method)
-    model.set_attn_implementation(_attention(attention))
+    model = load_base(model_path, config.method)
+    model.set_attn_implementation(training_attention(attention))
     if config.method == "full":
         return model.requires_grad_(True)
+    settings = lora_settings(config)
+    from peft import get_peft_model
+
+    return get_peft_model(model, settings)
+
+
+def lora_settings(config: SFTConfig) -> Any:
+    """Of the adapter on all linear layers, as peft takes them."""
     try:
-        from peft import LoraConfig, get_peft_model
+        from peft import LoraConfig
     except ImportError as error:
         raise MissingExtraError("peft", "train") from error
-    lora = LoraConfig(
+    return LoraConfig(
         task_type="CAUSAL_LM",
         target_modules="all-linear",
         r=config.lora_rank,
         lora_alpha=config.lora_alpha,
         lora_dropout=config.lora_dropout,
     )
-    return get_peft_model(model, lora)
 
 
-def _attention(attention: str) -> str:
+def training_attention(attention: str) -> str:
+    """The name of the resolved `model.attention` in transformers."""
     if attention == "packed":
         return register_packed_attention()
     return attention if attention == "flash_attention_2" else register_attention()
 
 
-def _load_base(model_path: Path, method: str) -> Any:
+def load_base(model_path: Path, method: str) -> Any:
+    """The model before anything is added to it, in the format that the method trains on."""
     if method == "qlora":
         return _load_packed(model_path)
     device = default_device()

@@ -25,3 +25,10 @@ def checkpoints_activations(model: Any, row_tokens: int, asked: bool | None) -> 
         return bool(asked)
     free, _ = torch.cuda.mem_get_info()
     return row_tokens * activation_bytes_per_token(model.config) > USABLE_SHARE * free
+
+
+def peak_memory_bytes() -> int | None:
+    """The most that torch has held of the card since the start; None without a GPU."""
+    import torch
+
+    return torch.cuda.max_memory_allocated() if torch.cuda.is_available() else None

@@ -21,6 +21,19 @@ class PairLike(Protocol):
     def answer(self) -> str: ...
 
 
+class StepSplit(Record):
+    """Where the time of a step went."""
+
+    rows_s: float = Field(default=0.0, ge=0)
+    """Pairs joined to rows and copied; on a GPU, what it idled for that."""
+    forward_s: float = Field(default=0.0, ge=0)
+    """From the tokens to the loss."""
+    backward_s: float = Field(default=0.0, ge=0)
+    """Gradients, with activations that are computed twice."""
+    update_s: float = Field(default=0.0, ge=0)
+    """Clipping and the optimizer."""
+
+
 class SFTStep(Record):
     """One optimizer step."""
 
@@ -40,6 +53,10 @@ class SFTStep(Record):
     """These and the prompts'."""
     seconds: float = Field(ge=0)
     """Wall clock."""
+    split: StepSplit
+    """Its parts."""
+    peak_memory_bytes: int | None = Field(default=None, ge=0)
+    """The most that the card has held since the start; None without a GPU."""
 
 
 class SFTResult(Record):
