@@ -15,6 +15,7 @@ from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
+from tiny_model import write_tiny_model
 
 MACHINE = Machine(cores=2, memory_bytes=2**34)
 CONFIG = resolve(
@@ -28,7 +29,7 @@ CONFIG = resolve(
 
 @pytest.fixture
 def paths(tmp_path: Path) -> RLPaths:
-    return RLPaths(tmp_path, tmp_path / "model", Path("/tmp/ray-of-a-test"))
+    return RLPaths(tmp_path, write_tiny_model(tmp_path / "model"), Path("/tmp/ray-of-a-test"))
 
 
 def test_verl_accepts_every_override(paths: RLPaths) -> None:

@@ -217,7 +217,10 @@ class RLConfig(Record):
     rollout: Literal["auto", "vllm", "transformers"] = "auto"
     """What samples; `auto`: vLLM with GPUs, the transformers server without."""
     rollout_memory_share: float | None = Field(default=None, gt=0, lt=1)
-    """Share of a card's memory that vLLM takes; None: by what else lives on the card."""
+    """Share of a card's memory that vLLM may take; None: by what else lives on the card."""
+    rollout_cache_bytes: int | None = Field(default=None, ge=2**20)
+    """Most memory of vLLM's cache of keys and values; None: `rollout_memory_share` of the card. It takes what
+    the episodes of a step need and is told so beforehand: it probes no card that others use."""
     rollout_sleeps: bool | None = None
     """Whether vLLM gives its memory back during the update (waking can cost more than a step of a small
     model); None: only where the card would not hold both."""

@@ -21,7 +21,7 @@ def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
         update={
             "model": model,
             "sft": _sft(config.sft, model.attention, machine),
-            "rl": _rl(config, num_gpus),
+            "rl": _rl(config, num_gpus, machine),
             "judge": config.judge.model_copy(update={"executor": executor}),
         }
     )
@@ -44,8 +44,11 @@ def _sft(sft: SFTConfig, attention: str, machine: Machine) -> SFTConfig:
     return sft.model_copy(update={"batch_tokens": sft.batch_tokens or fitting})
 
 
-def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
+def _rl(config: FrameworkConfig, num_gpus: int, machine: Machine) -> RLConfig:
     rl = config.rl
+    share = rl.rollout_memory_share or 0.3
+    memory = min((card.memory_bytes for card in machine.cards), default=0)
+    cache = rl.rollout_cache_bytes or int(memory * share) or None
     rollout = rl.rollout if rl.rollout != "auto" else ("vllm" if num_gpus else "transformers")
     longest = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
     return rl.model_copy(
@@ -54,7 +57,8 @@ def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
             "rollout": rollout,
             "gpus": _allocation(rl.gpus, num_gpus),
             "update_tokens": rl.update_tokens or (max(longest, 16_384) if num_gpus else longest),
-            "rollout_memory_share": rl.rollout_memory_share or 0.3,
+            "rollout_memory_share": share,
+            "rollout_cache_bytes": cache if rollout == "vllm" else None,
         }
     )
 

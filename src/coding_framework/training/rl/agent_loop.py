@@ -20,6 +20,7 @@ from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, turn_samples
 from coding_framework.training.rl.names import AGENT_NAME, ROLLOUT_NAME
 from coding_framework.training.rl.prompt_limit import cut_middle
+from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 
@@ -45,6 +46,12 @@ class TurnOutput(AgentLoopOutput):  # type: ignore[misc]
 def _runner() -> EpisodeRunner:
     """One judge pool, and one room where it takes turns with the policy, for all episodes of this process."""
     return EpisodeRunner(WorkerSettings.from_environment())
+
+
+@cache
+def _mark_first_answer() -> None:
+    """Once for each process."""
+    mark_stage("first_answer")
 
 
 _under_way: set[str] = set()
@@ -80,6 +87,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
                     prompt_ids=prompt,
                     sampling_params=self._sampling(sampling_params, request.max_tokens),
                 )
+            _mark_first_answer()
             return Generation(
                 text=self.tokenizer.decode(output.token_ids, skip_special_tokens=True),
                 prompt_token_ids=tuple(prompt),

@@ -29,6 +29,7 @@ from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overr
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import task_order, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
+from coding_framework.training.rl.start_stages import start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
 from coding_framework.training.rl.verl_process import ray_folder, supervised
@@ -83,6 +84,7 @@ async def run_rl(
 
 async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop: ShouldStop | None) -> None:
     environment = _prepare(job, paths)
+    write_stage(paths.rl_dir, "asked")
     command = [
         sys.executable,
         "-m",
@@ -135,7 +137,7 @@ def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
     order = task_order(job.tasks, rl.steps * rl.prompts_per_step, job.config.run.seed)
     with storage_errors(paths.run_dir):
         worker_settings = job.settings.write()
-        for stale in (job.settings.stop_file, paths.step_metrics):
+        for stale in (job.settings.stop_file, paths.step_metrics, start_file(paths.rl_dir)):
             stale.unlink(missing_ok=True)
         for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
             folder.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError
 from coding_framework.training.packed_attention import ATTENTION_NAME
+from coding_framework.training.rl.model_shape import cache_bytes_per_token
 from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.placement import placement
@@ -22,6 +23,9 @@ from coding_framework.training.rl.placement import placement
 Value = str | int | float | bool | list[int]
 _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 """Numbers of answers at a time that vLLM records a graph for; others are padded to the next."""
+_MOST_AT_ONCE = 512
+_CACHE_BLOCK = 16
+_CACHE_RESERVE_BYTES = 2**28
 _OBJECT_STORE_BYTES = 400_000_000
 _RAY_CPU_SLOTS = 8
 """Logical: verl's helper actors each ask for one and mostly wait."""
@@ -39,7 +43,7 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
         **_data(config, paths),
         **_model(config, paths),
         **_actor(config),
-        **_rollout(config, rollout),
+        **_rollout(config, rollout, paths),
         **_trainer(config, paths),
         **_processes(config, paths),
         **placement(config),
@@ -114,7 +118,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
     }
 
 
-def _rollout(config: FrameworkConfig, rollout: str) -> Mapping[str, Value]:
+def _rollout(config: FrameworkConfig, rollout: str, paths: RLPaths) -> Mapping[str, Value]:
     row_tokens = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
     prefix = "actor_rollout_ref.rollout"
     return {
@@ -130,24 +134,29 @@ def _rollout(config: FrameworkConfig, rollout: str) -> Mapping[str, Value]:
         f"{prefix}.log_prob_use_dynamic_bsz": True,
         f"{prefix}.log_prob_max_token_len_per_gpu": _update_tokens(config),
         f"{prefix}.agent.num_workers": 1,
-        **(_vllm(config) if rollout == "vllm" else {f"{prefix}.free_cache_engine": False}),
+        **(_vllm(config, paths) if rollout == "vllm" else {f"{prefix}.free_cache_engine": False}),
     }
 
 
-def _vllm(config: FrameworkConfig) -> Mapping[str, Value]:
+def _vllm(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     prefix = "actor_rollout_ref.rollout"
-    episodes = config.rl.prompts_per_step * config.rl.group_size
-    at_once = min(512, episodes)
+    rl = config.rl
+    row_tokens = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
+    needed = cache_bytes_per_token(paths.model_path, config.model.dtype) * (row_tokens + _CACHE_BLOCK)
+    cache = rl.rollout_cache_bytes or needed * _MOST_AT_ONCE
+    at_once = max(1, min(_MOST_AT_ONCE, rl.prompts_per_step * rl.group_size, cache // needed))
     return {
         f"{prefix}.load_format": "safetensors",
-        f"{prefix}.gpu_memory_utilization": config.rl.rollout_memory_share or 0.5,
+        f"{prefix}.gpu_memory_utilization": rl.rollout_memory_share or 0.5,
         f"{prefix}.max_num_seqs": at_once,
-        f"{prefix}.free_cache_engine": bool(config.rl.rollout_sleeps),
-        f"+{prefix}.enable_sleep_mode": bool(config.rl.rollout_sleeps),
-        f"{prefix}.enforce_eager": not config.rl.rollout_graphs,
+        f"{prefix}.free_cache_engine": bool(rl.rollout_sleeps),
+        f"+{prefix}.enable_sleep_mode": bool(rl.rollout_sleeps),
+        f"{prefix}.enforce_eager": not rl.rollout_graphs,
         f"{prefix}.cudagraph_capture_sizes": [size for size in _GRAPH_SIZES if size <= at_once],
         # One process fewer to start: the engine's own does the work where there is one card.
         f"+{prefix}.engine_kwargs.vllm.distributed_executor_backend": "uni",
+        # Said, not measured: a probe of the card would have to be alone on it.
+        f"+{prefix}.engine_kwargs.vllm.kv_cache_memory_bytes": needed * at_once + _CACHE_RESERVE_BYTES,
     }
 
 

@@ -18,6 +18,7 @@ from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.names import ROLLOUT_NAME
 from coding_framework.training.rl.rollout_server import GenerationServer, ServerSettings
+from coding_framework.training.rl.start_stages import mark_stage
 
 _BUCKET_BYTES = 64 * 2**20
 
@@ -30,6 +31,7 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
     """One server on one worker: there is no tensor parallelism here."""
 
     async def launch_servers(self) -> None:
+        mark_stage("policy")
         if self.world_size != 1:
             raise TrainingError(
                 f"rollout {ROLLOUT_NAME} serves one model per worker: set tensor parallelism to 1"
@@ -47,6 +49,8 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
         )
         server = actor.remote(settings)
         self.servers, self._server_handle, self._server_address = [server], server, name
+        await server.__ray_ready__.remote()
+        mark_stage("rollout")
 
 
 class TransformersRollout(BaseRollout):  # type: ignore[misc]

@@ -13,6 +13,7 @@ from statistics import fmean, pstdev
 
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.turn_taking import ActivitySpan
 
 _FROM_VERL = {
     "actor/pg_loss": "policy_loss",
@@ -22,6 +23,7 @@ _FROM_VERL = {
     "actor/kl_loss": "reference_kl",
     "training/rows": "turns_sampled",
     "training/rows_used": "turns_used",
+    "training/tokens_used": "update_tokens",
     "timing_s/gen": "rollout_s",
     "timing_s/update_actor": "update_s",
     "timing_s/update_weights": "weight_sync_s",
@@ -75,11 +77,20 @@ def conversation_values(
         "compile_rate": fmean(any(t.evaluation.compiled for t in c.turns) for c in conversations),
         "pass_rate": fmean(any(t.evaluation.passed for t in c.turns) for c in conversations),
         "turns_mean": fmean(len(c.turns) for c in conversations),
+        "new_tokens": float(sum(len(t.generation.token_ids) for t in turns)),
         "answer_tokens_mean": fmean(len(t.generation.token_ids) for t in turns),
     }
     speedups = [_best_speedup(conversation) for conversation in conversations]
     known = [speedup for speedup in speedups if speedup is not None]
     return values | ({"speedup_mean": fmean(known)} if known else {})
+
+
+def activity_values(spans: Sequence[ActivitySpan]) -> dict[str, float]:
+    """Seconds of a step in which the policy sampled, and in which the judge was at work."""
+    return {
+        f"{activity}_s": sum(span.seconds for span in spans if span.activity == activity)
+        for activity in {span.activity for span in spans}
+    }
 
 
 def _best_speedup(conversation: Conversation) -> float | None:

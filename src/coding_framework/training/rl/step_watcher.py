@@ -8,7 +8,13 @@ from pathlib import Path
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
-from coding_framework.training.rl.step_reports import LineTail, conversation_values, parse_verl_line
+from coding_framework.training.rl.step_reports import (
+    LineTail,
+    activity_values,
+    conversation_values,
+    parse_verl_line,
+)
+from coding_framework.training.rl.turn_taking import ActivitySpan
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 
@@ -19,8 +25,10 @@ class StepWatcher:
         self._metrics = LineTail(step_metrics)
         self._conversations = LineTail(settings.run_dir / "conversations.jsonl", from_end=True)
         self._faults = LineTail(settings.fault_file, from_end=True)
+        self._activities = LineTail(settings.activity_file, from_end=True)
         self._open_conversations: list[Conversation] = []
         self._open_faults: list[EpisodeFault] = []
+        self._open_spans: list[ActivitySpan] = []
         self._started = time.monotonic()
         self.fatal: EpisodeFault | None = None
         """The first fault that the run cannot survive."""
@@ -43,16 +51,20 @@ class StepWatcher:
     def _read_conversations(self) -> None:
         lines = self._conversations.new_lines()
         self._open_conversations += [Conversation.model_validate_json(line) for line in lines]
+        spans = self._activities.new_lines()
+        self._open_spans += [ActivitySpan.model_validate_json(line) for line in spans]
 
     def _point(self, line: bytes) -> MetricPoint:
         step, values = parse_verl_line(line)
         conversations = [one for one in self._open_conversations if one.step == step]
         faults = [one for one in self._open_faults if one.step == step]
+        spans = [one for one in self._open_spans if one.step == step]
+        self._open_spans = [one for one in self._open_spans if one.step > step]
         self._open_conversations = [one for one in self._open_conversations if (one.step or 0) > step]
         self._open_faults = [one for one in self._open_faults if one.step > step]
         return MetricPoint(
             phase="rl",
             step=step,
-            values=conversation_values(conversations, faults) | values,
+            values=conversation_values(conversations, faults) | activity_values(spans) | values,
             elapsed_s=time.monotonic() - self._started,
         )

@@ -27,6 +27,8 @@ from verl.utils import tensordict_utils as tu
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
 from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
+from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.vllm_replica import start_early
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 _POLL_S = 0.2
@@ -61,6 +63,8 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         # The mode chose this class; from here on verl's own branches must see a synchronous trainer.
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"
+        mark_stage("processes")
+        start_early(config)
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
         self._settings = WorkerSettings.from_environment()
@@ -85,6 +89,7 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         used = self._rows_with_signal(batch)
         metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
         metrics["training/rows_used"] = sum(not batch.tags[row].get("is_padding", False) for row in used)
+        metrics["training/tokens_used"] = sum(int(batch.tags[row]["seq_len"]) for row in used)
         if used:
             part = _select(batch, used)
             group_size = int(self.config.actor_rollout_ref.rollout.n)
@@ -104,6 +109,10 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         rest = sorted(set(range(len(batch))) - set(with_signal), key=lambda row: batch.tags[row]["seq_len"])
         multiple = self._get_required_batch_multiple(max(self.actor_rollout_wg._dispatch_info["actor"]) + 1)
         return with_signal + rest[: -len(with_signal) % multiple]
+
+    def on_init_end(self) -> None:
+        super().on_init_end()
+        mark_stage("ready")
 
     def on_step_end(self) -> None:
         super().on_step_end()
