@@ -7,6 +7,7 @@ no logic of its own: each phase is one call into the package that does it.
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,7 @@ from coding_framework.evaluation.held_out import evaluate_model, evaluation_task
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
+from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
@@ -66,6 +68,8 @@ class PhaseDone(Record):
     """What it made."""
     count: int
     """How many pairs, or steps."""
+    asked: int | None = None
+    """How many steps the settings asked for: a run is extended by asking for more."""
 
 
 class _StepCounter:
@@ -93,8 +97,11 @@ class Pipeline:
             self._check_tasks()
             try:
                 base = self._fetch_model()
+                self._stop_if_asked()
                 start = self._sft(base) if self.config.sft.enabled else base
+                self._stop_if_asked()
                 trained = await self._rl(start) if self.config.rl.enabled else None
+                self._stop_if_asked()
                 stages = self._stages(base, start, trained)
                 evaluation = await self._evaluate(stages)
             except TrainingInterrupted:
@@ -185,13 +192,17 @@ class Pipeline:
         from coding_framework.training.sft.trainer import run_sft
 
         pairs_path = self._pairs()
+        self._stop_if_asked()
+        pairs = read_pairs(pairs_path)
+        asked = self.config.sft.num_steps(len(pairs))
         done = self.run.phase_result("sft", PhaseDone)
-        if done is not None:
+        if done is not None and asked <= (done.asked or done.count):
             return done.path
+        if done is not None:
+            self._extend_sft()
         start = time.monotonic()
         reached = _StepCounter()
-        pairs = read_pairs(pairs_path)
-        with progress_bar("SFT", self.config.sft.num_steps(len(pairs))) as bar:
+        with progress_bar("SFT", asked) as bar:
 
             def on_step(step: SFTStep) -> None:
                 values = {
@@ -209,22 +220,32 @@ class Pipeline:
                 self.run.path / "sft",
                 attention=self.config.model.attention,
                 seed=self.config.run.seed,
+                on_start=lambda step: rewind(self.run, "sft", step),
                 on_step=on_step,
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
         self.run.mark_done(
             "sft",
-            PhaseDone(path=result.model_dir, count=len(result.losses)),
+            PhaseDone(path=result.model_dir, count=len(result.losses), asked=asked),
             seconds=time.monotonic() - start,
         )
         release_memory()
         return result.model_dir
 
+    def _extend_sft(self) -> None:
+        """More steps after the end: what was built on the old end is to be done again."""
+        log.info("sft_is_extended", done_again="RL and its evaluation, from the new model")
+        self.run.forget_phases("rl", "evaluation_sft", "evaluation_rl", "evaluation")
+        shutil.rmtree(self.run.checkpoints / "rl", ignore_errors=True)
+        rewind(self.run, "rl", 0)
+
     async def _rl(self, start_model: Path) -> Path:
         done = self.run.phase_result("rl", PhaseDone)
-        if done is not None:
+        if done is not None and self.config.rl.steps <= done.count:
             return done.path
+        if done is not None:
+            self.run.forget_phases("evaluation_rl", "evaluation")
         start = time.monotonic()
         reward = CUDAPerformanceReward(self.config.reward)
         reached = _StepCounter()
@@ -267,6 +288,7 @@ class Pipeline:
         return report
 
     async def _evaluate_one(self, label: ModelLabel, path: Path, pool: JudgePool) -> ModelResult:
+        self._stop_if_asked()
         done = self.run.phase_result(f"evaluation_{label}", ModelResult)
         if done is not None:
             return done

@@ -32,7 +32,7 @@ from coding_framework.errors import (
 from coding_framework.records import Message
 from coding_framework.training.sft.adapter import load_trainable
 from coding_framework.training.sft.examples import Example
-from coding_framework.training.sft.loss import answer_loss, shared_prefix_length
+from coding_framework.training.sft.loss import answer_loss, learning_rate_at, shared_prefix_length
 from coding_framework.training.sft.results import SFTStep
 from coding_framework.training.sft.trainer import run_sft
 from tiny_model import write_tiny_model
@@ -109,6 +109,36 @@ def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Pat
     ]
     assert len(adapters) == 2
     assert adapters[0] == adapters[1]
+
+
+def test_a_finished_run_goes_on_when_more_steps_are_asked_for(model_path: Path, tmp_path: Path) -> None:
+    first = run_sft(PAIRS, settings(), model_path, tmp_path, seed=5)
+    begun: list[int] = []
+    steps: list[SFTStep] = []
+
+    def extend(stop_after: int) -> tuple[float, ...]:
+        return run_sft(
+            PAIRS,
+            settings(steps=12),
+            model_path,
+            tmp_path,
+            on_start=begun.append,
+            on_step=steps.append,
+            should_stop=lambda: bool(steps) and steps[-1].step == stop_after,
+            resume=True,
+            seed=5,
+        ).losses
+
+    with pytest.raises(TrainingInterrupted, match="step 9 of 12"):
+        extend(stop_after=9)
+    losses = extend(stop_after=99)
+    assert begun == [6, 9]
+    assert losses[:6] == first.losses
+    assert [step.step for step in steps] == list(range(7, 13))
+    rates = [step.learning_rate for step in steps]
+    longer = [learning_rate_at(s, steps=12, peak=1e-2, warmup_steps=1, warm_from=6) for s in range(6, 12)]
+    assert rates == longer
+    assert rates[0] < rates[1] > rates[2], "it warms up once more, and follows the longer cosine"
 
 
 def test_two_small_batches_accumulated_equal_one_large_batch(model_path: Path, tmp_path: Path) -> None:

@@ -135,6 +135,12 @@ class RunFolder:
         )
         write_whole(self.path / "state.json", self.state().with_phase(finished).model_dump_json(indent=2))
 
+    def forget_phases(self, *names: str) -> None:
+        """These phases are to be done again: what they were built on has changed. For the lock's holder."""
+        state = self.state()
+        if any(state.phase(name) for name in names):
+            write_whole(self.path / "state.json", state.without_phases(names).model_dump_json(indent=2))
+
     def phase_result(self, phase: str, record_type: type[R]) -> R | None:
         """What a finished phase gave; None while it is unfinished."""
         finished = self.state().phase(phase)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -103,8 +104,12 @@ class RunState(Record):
 
     def with_phase(self, finished: FinishedPhase) -> RunState:
         """The same with one more phase; an earlier result under the same name is replaced."""
-        others = tuple(phase for phase in self.phases if phase.name != finished.name)
+        others = self.without_phases({finished.name}).phases
         return self.model_copy(update={"phases": (*others, finished)})
+
+    def without_phases(self, names: Collection[str]) -> RunState:
+        """The same with these phases still to be done."""
+        return self.model_copy(update={"phases": tuple(p for p in self.phases if p.name not in names)})
 
 
 def _field_of(path: Path, name: str) -> str | None:

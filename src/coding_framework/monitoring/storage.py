@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -88,6 +88,20 @@ def write_whole(path: Path, text: str) -> None:
         stream.write(text)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def keep_lines(path: Path, wanted: Callable[[bytes], bool]) -> int:
+    """Drops the other lines of a file, as a whole; returns how many. Nobody may append meanwhile."""
+    if not path.exists():
+        return 0
+    dropped = 0
+    with replacing(path) as beside, path.open("rb") as old, beside.open("wb") as new:
+        for line in old:
+            if wanted(line):
+                new.write(line if line.endswith(b"\n") else line + b"\n")
+            else:
+                dropped += 1
+    return dropped
 
 
 class RecordReader(Generic[R]):

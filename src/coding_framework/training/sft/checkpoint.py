@@ -29,6 +29,14 @@ class TrainerState(NamedTuple):
     losses: tuple[float, ...]
     fingerprint: str
     """Of data and settings."""
+    steps: int
+    """How long the run was to be."""
+    warm_from: int = 0
+    """Step at which it was last extended: the learning rate warms up from there."""
+
+    def of_length(self, steps: int) -> TrainerState:
+        """The same in a run of so many steps."""
+        return self if steps == self.steps else self._replace(steps=steps, warm_from=self.step)
 
 
 def save_checkpoint(folder: Path, state: TrainerState, model: Any, optimizer: Any) -> Path:
@@ -64,12 +72,12 @@ def load_checkpoint(path: Path, model: Any, optimizer: Any, expected_fingerprint
     from safetensors.torch import load_file
 
     saved = torch.load(path / STATE_FILE, weights_only=True, map_location="cpu")
-    state = TrainerState(saved["step"], tuple(saved["losses"]), saved["fingerprint"])
-    if state.fingerprint != expected_fingerprint:
+    if saved["fingerprint"] != expected_fingerprint:
         raise UserError(
             f"{path} was made with other pairs or settings: resume with the same ones, or start anew "
             f"without --resume"
         )
+    state = TrainerState(*(saved[name] for name in TrainerState._fields))
     weights = load_file(path / WEIGHTS_FILE)
     with torch.no_grad():
         for name, parameter in trained_parameters(model):

@@ -42,7 +42,10 @@ MAX_GRADIENT_NORM = 1.0
 def _lasting(config: SFTConfig) -> str:
     """The settings that shape the result; the others may change between stop and resume."""
     return config.model_dump_json(
-        exclude={"enabled", "pairs", "agents", "checkpoint_every", "batch_tokens", "checkpoint_activations"}
+        exclude={
+            *("enabled", "pairs", "agents", "checkpoint_every", "batch_tokens", "checkpoint_activations"),
+            *("steps", "epochs"),  # a run may be extended
+        }
     )
 
 
@@ -81,7 +84,7 @@ class SFTEngine:
         by_length = self.row_tokens is None
         self.plan = plan_batches(lengths, config.batch_size, batches, seed, by_length=by_length)
         lasting = (_lasting(config), seed, str(model_path), by_length)
-        self.state = TrainerState(0, (), fingerprint(examples, *lasting))
+        self.state = TrainerState(0, (), fingerprint(examples, *lasting), self.steps)
 
     def _save_memory(self) -> None:
         asked = self.config.checkpoint_activations
@@ -93,7 +96,8 @@ class SFTEngine:
         """Continue from the newest checkpoint; from the start when there is none."""
         found = checkpoints_in(self.checkpoints)
         if found:
-            self.state = load_checkpoint(found[-1], self.model, self.optimizer, self.state.fingerprint)
+            state = load_checkpoint(found[-1], self.model, self.optimizer, self.state.fingerprint)
+            self.state = state.of_length(self.steps)
 
     def train(self, on_step: Callable[[SFTStep], None], should_stop: Callable[[], bool]) -> None:
         self.model.train()
@@ -146,6 +150,7 @@ class SFTEngine:
             steps=self.steps,
             peak=self.config.peak_learning_rate,
             warmup_steps=self.config.warmup_steps,
+            warm_from=self.state.warm_from,
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate

@@ -121,9 +121,12 @@ def _positions(start: int, end: int, device: torch.device) -> torch.Tensor:
     return torch.arange(start, end, device=device)[None]
 
 
-def learning_rate_at(step: int, *, steps: int, peak: float, warmup_steps: int) -> float:
-    """Linear warm-up, then a cosine to a tenth of the peak. Steps count from 0."""
-    if step < warmup_steps:
-        return peak * (step + 1) / (warmup_steps + 1)
+def learning_rate_at(step: int, *, steps: int, peak: float, warmup_steps: int, warm_from: int = 0) -> float:
+    """Linear warm-up, then a cosine to a tenth of the peak. Steps count from 0.
+
+    A run that was extended follows the cosine of its new length, and warms up again from `warm_from`, the
+    step at which it was extended: there the rate jumps up, and Adam knows only the small steps before.
+    """
     progress = (step - warmup_steps) / max(1, steps - warmup_steps)
-    return peak * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+    cosine = peak * (0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, progress)))))
+    return cosine * min(1.0, (step - warm_from + 1) / (warmup_steps + 1))

@@ -27,6 +27,7 @@ def run_sft(
     output_dir: Path,
     *,
     attention: str = "sdpa",
+    on_start: Callable[[int], object] = lambda _: None,
     on_step: Callable[[SFTStep], None] = lambda _: None,
     should_stop: Callable[[], bool] = lambda: False,
     resume: bool = False,
@@ -35,6 +36,7 @@ def run_sft(
     """Train, then write what `export_model` writes below `output_dir`.
 
     `attention` is the resolved `model.attention`: with `packed` or `flash_attention_2` rows are packed.
+    `on_start` is told how many steps were done before. With more steps than at first a finished run goes on.
     """
     require_transformers()
     tokenizer = load_tokenizer(model_path)
@@ -44,6 +46,7 @@ def run_sft(
     )
     if resume:
         run.resume()
+    on_start(run.state.step)
     with deferred_interrupts() as interrupted:
         run.train(on_step, lambda: interrupted() or should_stop())
     adapter_dir, model_dir = export_model(run.model, tokenizer, model_path, output_dir)

@@ -1,0 +1,42 @@
+"""Takes back what a run wrote down beyond the point from which it goes on.
+
+A run that was killed between two checkpoints recorded steps that it will do again, and half a step's
+conversations. Both go before it continues, so that every step stands in the files once.
+
+Guaranteed: the files are replaced as a whole. Not guaranteed: anything while another process appends.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.monitoring.storage import keep_lines
+
+
+def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
+    """Drops the metric points of `phase` after `step`, and for RL its conversations; returns how many."""
+
+    def metric_stays(line: bytes) -> bool:
+        point = _parsed(line)
+        return point is not None and (point.get("phase") != phase or int(point["step"]) <= step)
+
+    def conversation_stays(line: bytes) -> bool:
+        one = _parsed(line)
+        return one is not None and (one.get("phase") != "train" or int(one.get("step") or 0) <= step)
+
+    dropped = keep_lines(run.path / "metrics.jsonl", metric_stays)
+    if phase == "rl":
+        dropped += keep_lines(run.path / "conversations.jsonl", conversation_stays)
+    return dropped
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    """None for a line that was cut off."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None

@@ -1,0 +1,80 @@
+"""What a killed run recorded beyond its last checkpoint goes before it continues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from coding_framework.monitoring import MetricPoint, RunFolder
+from coding_framework.monitoring.rewind import rewind
+from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.records import (
+    Conversation,
+    ConversationTurn,
+    Evaluation,
+    Generation,
+    Message,
+    RewardComponents,
+    Verdict,
+)
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.chdir(tmp_path)
+    return RunFolder.create(tmp_path, "run", "{}")
+
+
+def metric(phase: MetricPhase, step: int) -> MetricPoint:
+    return MetricPoint(phase=phase, step=step, values={"loss": 1.0}, elapsed_s=1)
+
+
+def conversation(step: int | None) -> Conversation:
+    turn = ConversationTurn(
+        index=0,
+        agent="generator",
+        messages=(Message(role="user", content="Write."),),
+        generation=Generation(text="No."),
+        evaluation=Evaluation(task="scale", candidate=None, verdict=Verdict.NO_CANDIDATE, message="no code"),
+        reward=RewardComponents(preset="gated", parts={"gate": 0.0}, total=0.0, explanation="no code"),
+    )
+    return Conversation(
+        conversation_id=f"c{step}",
+        task="scale",
+        turns=(turn,),
+        stop_reason="max_turns",
+        discount=0.9,
+        max_turns=1,
+        step=step,
+        phase="evaluation" if step is None else "train",
+    )
+
+
+def test_only_steps_beyond_the_checkpoint_go_and_only_of_that_phase(run: RunFolder) -> None:
+    for phase in ("sft", "rl"):
+        for step in (1, 2, 3):
+            run.append_metric(metric(phase, step))
+    for at in (1, 2, 3, None):
+        run.append_conversation(conversation(at))
+    assert rewind(run, "rl", 2) == 2
+    left = [(point.phase, point.step) for point in run.read_metrics()]
+    assert left == [("sft", 1), ("sft", 2), ("sft", 3), ("rl", 1), ("rl", 2)]
+    assert [one.step for one in run.read_conversations()] == [1, 2, None]
+    assert rewind(run, "sft", 0) == 3
+    assert [one.step for one in run.read_conversations()] == [1, 2, None], "SFT has no conversations"
+
+
+def test_a_line_that_a_kill_cut_off_goes_too(run: RunFolder) -> None:
+    run.append_metric(metric("sft", 1))
+    with (run.path / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"phase":"sft","st')
+    assert rewind(run, "sft", 1) == 1
+    run.append_metric(metric("sft", 2))
+    points = run.read_metrics()
+    assert [point.step for point in points] == [1, 2]
+    assert points.skipped == 0
+
+
+def test_a_run_without_records_has_nothing_to_take_back(run: RunFolder) -> None:
+    assert rewind(run, "rl", 0) == 0
