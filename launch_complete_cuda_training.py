@@ -1,7 +1,7 @@
 """Train end to end: SFT, then multi-turn RL under verl, then the held-out evaluation and a report.
 
 A thin door to `cuda-rl train` with flags for what is most often changed. Every other setting:
-`cuda-rl train --config configs/quick.toml --set KEY=VALUE`.
+`cuda-rl train --config configs/quick.toml --set KEY=VALUE`. A flag that would have no effect is refused.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from coding_framework.cli.train import run_training, show_outcome
+from coding_framework.cli.train import carry_out
 from coding_framework.config import FrameworkConfig, load_config
-from coding_framework.errors import FrameworkError
+from coding_framework.errors import ConfigError, FrameworkError
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.training.plan.changes import resume_config
 
 FLAGS = {
     "num_gpus": "rl.num_gpus",
@@ -21,6 +23,8 @@ FLAGS = {
     "sft_batch_size": "sft.batch_size",
     "sft_gradient_accumulation_steps": "sft.gradient_accumulation_steps",
 }
+SFT_FLAGS = ("sft_examples", "sft_batch_size", "sft_gradient_accumulation_steps")
+RL_FLAGS = ("num_episodes", "rl_batch_size")
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
@@ -47,41 +51,80 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         help="never use Docker; kernel candidates hold no host code, so nothing else changes for them",
     )
     parser.add_argument("--resume", type=Path, help="continue this run folder where it stopped")
+    parser.add_argument("--plan", action="store_true", help="print what would be done, and stop")
     return parser.parse_args(arguments)
 
 
 def resolve(options: argparse.Namespace) -> FrameworkConfig:
     """The config that the flags ask for; flags that contradict each other are refused."""
+    _refuse_flags_without_effect(options)
     values: dict[str, Any] = {
         key: getattr(options, flag) for flag, key in FLAGS.items() if getattr(options, flag) is not None
     }
     values |= {"sft.enabled": False} if options.skip_sft else {}
     values |= {"rl.enabled": False} if options.skip_rl else {}
     preset = options.config or ("quick" if options.quick_test else None)
-    group_size = load_config(preset, (), values).rl.group_size
+    config = load_config(preset, (), values)
+    values |= _without_docker(config) if options.no_docker_sandbox else {}
+    group_size = config.rl.group_size
     if options.rl_batch_size is not None:
-        values["rl.prompts_per_step"] = -(-options.rl_batch_size // group_size)
+        values["rl.prompts_per_step"] = _groups(options.rl_batch_size, group_size)
     if options.num_episodes is not None:
         per_step = load_config(preset, (), values).rl.prompts_per_step * group_size
         values["rl.steps"] = -(-options.num_episodes // per_step)
     return load_config(preset, (), values)
 
 
+def _without_docker(config: FrameworkConfig) -> dict[str, Any]:
+    if config.judge.sandbox == "docker":
+        raise ConfigError("--no-docker-sandbox contradicts judge.sandbox=docker: leave one of them out")
+    return {"judge.sandbox": "no_docker"} if config.judge.sandbox == "auto" else {}
+
+
+def _groups(batch_size: int, group_size: int) -> int:
+    if batch_size < 1 or batch_size % group_size:
+        raise ConfigError(
+            f"--rl-batch-size is {batch_size}, but a step plays whole groups of {group_size} episodes "
+            f"(rl.group_size): give a multiple of {group_size}"
+        )
+    return batch_size // group_size
+
+
+def _refuse_flags_without_effect(options: argparse.Namespace) -> None:
+    """Each of them with the flag that takes its effect away."""
+    given = [name for name, value in vars(options).items() if value not in (None, False)]
+    for reason, idle in (
+        ("resume", [name for name in given if name not in ("resume", "plan")]),
+        ("skip_sft", [name for name in SFT_FLAGS if name in given]),
+        ("skip_rl", [name for name in RL_FLAGS if name in given]),
+        ("config", [name for name in ("quick_test",) if name in given]),
+    ):
+        if reason in given and idle:
+            names = ", ".join(_flag(name) for name in idle)
+            raise ConfigError(f"{names} would have no effect beside {_flag(reason)}: leave one of them out")
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 def main(arguments: list[str]) -> int:
     options = parse_arguments(arguments)
     try:
-        from coding_framework.pipeline import resume_run, start_run
-
-        if options.resume:
-            config, run = resume_run(options.resume)
-        else:
-            config = resolve(options)
-            run = start_run(config)
-        show_outcome(run_training(config, run))
+        _begin(options)
     except FrameworkError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
     return 0
+
+
+def _begin(options: argparse.Namespace) -> None:
+    if options.resume is None:
+        carry_out(resolve(options), None, stop_after_plan=options.plan)
+        return
+    _refuse_flags_without_effect(options)
+    run = RunFolder.open(options.resume)
+    carry_out(resume_config(run), run, stop_after_plan=options.plan)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,11 @@ import pytest
 from coding_framework.config import load_config
 from coding_framework.errors import ConfigError, UserError
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.pipeline import resume_run, start_run
+from coding_framework.pipeline import start_run
+from coding_framework.training.plan.changes import resume_config
+from coding_framework.training.plan.machine import look_at_machine
+from coding_framework.training.plan.make import make_plan
+from coding_framework.training.plan.records import TrainingPlan
 from tiny_model import write_tiny_model
 
 pytest.importorskip("torch")
@@ -73,21 +77,32 @@ def test_ctrl_c_in_the_middle_keeps_what_was_done_and_resume_finishes_it(tmp_pat
     assert json.loads(again)["evaluation"] == outcome["evaluation"], "a finished run is not done again"
 
 
-def test_a_run_remembers_its_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def begin(*overrides: str) -> RunFolder:
+    return start_run(make_plan(load_config("quick", overrides), look_at_machine()))
+
+
+def test_a_run_remembers_its_settled_config_and_its_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    config = load_config("quick", ["rl.steps=9"])
-    run = start_run(config)
-    assert resume_run(run.path) == (config, run)
+    plan = make_plan(load_config("quick", ["rl.steps=9"]), look_at_machine())
+    run = start_run(plan)
+    assert resume_config(run) == plan.config
+    kept = TrainingPlan.model_validate_json((run.path / "plan.json").read_bytes())
+    assert kept == plan.model_copy(update={"folder": run.path})
+    again = make_plan(resume_config(run), look_at_machine(), run)
+    assert (again.config, again.settled, again.resumes) == (plan.config, (), True)
+    assert start_run(again) == run
 
 
 def test_a_folder_that_cannot_be_resumed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="not a run folder"):
-        resume_run(tmp_path)
-    run = start_run(load_config("quick"))
+        RunFolder.open(tmp_path)
+    run = begin()
     (run.path / "config.json").write_text('{"unknown": 1}')
     with pytest.raises(ConfigError, match="not a config of this version"):
-        resume_run(run.path)
+        resume_config(run)
 
 
 def _wait_for_metrics(runs: Path, process: subprocess.Popen[str]) -> RunFolder:

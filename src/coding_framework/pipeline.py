@@ -26,18 +26,20 @@ from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks import get_task
-from coding_framework.data.tasks.split import held_out_names, training_tasks
-from coding_framework.errors import ConfigError, TrainingInterrupted
-from coding_framework.evaluation.held_out import evaluate_model, evaluation_tasks
+from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
+from coding_framework.errors import TrainingInterrupted
+from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
+from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
+from coding_framework.training.plan.records import TrainingPlan
 from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
@@ -86,15 +88,14 @@ class _StepCounter:
 class Pipeline:
     """One training run in one folder."""
 
-    def __init__(self, config: FrameworkConfig, run: RunFolder) -> None:
-        self.config = resolve(config, look_at_machine())
+    def __init__(self, plan: TrainingPlan, run: RunFolder) -> None:
+        self.config = plan.config
         self.run = run
         self._stop_requested = False
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
         with self.run.training_lock(), self._stopping_on_ctrl_c():
-            self._check_tasks()
             try:
                 base = self._fetch_model()
                 self._stop_if_asked()
@@ -110,10 +111,6 @@ class Pipeline:
             report = write_report(self.run)
         seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
         return TrainingOutcome(run=self.run.path, report=report, evaluation=evaluation, phase_seconds=seconds)
-
-    def _check_tasks(self) -> None:
-        for name in evaluation_tasks(self.config):
-            get_task(name)
 
     def _fetch_model(self) -> Path:
         start = time.monotonic()
@@ -395,17 +392,14 @@ def fetch(name: str) -> Path:
     return fetch_model(name, say)
 
 
-def start_run(config: FrameworkConfig) -> RunFolder:
-    """A new run folder with the resolved config in it."""
-    return RunFolder.create(
-        config.run.output_dir, None, config.model_dump_json(indent=2), label=config.run.name
-    )
-
-
-def resume_run(path: Path) -> tuple[FrameworkConfig, RunFolder]:
-    """An earlier run and the config that it was started with."""
-    run = RunFolder.open(path)
-    try:
-        return FrameworkConfig.model_validate_json(run.config_json), run
-    except ValueError as error:
-        raise ConfigError(f"{path}/config.json is not a config of this version: {error}") from None
+def start_run(plan: TrainingPlan) -> RunFolder:
+    """The folder of a plan, with its settled config and the plan in it; an old one when it is resumed."""
+    config = plan.config.model_dump_json(indent=2)
+    if plan.resumes:
+        run = RunFolder.open(plan.folder)
+        write_whole(run.path / "config.json", config)
+    else:
+        run = RunFolder.create(plan.folder.parent, plan.folder.name, config)
+    kept = plan.model_copy(update={"folder": run.path})
+    write_whole(run.path / "plan.json", kept.model_dump_json(indent=2))
+    return run

@@ -9,8 +9,9 @@ import pytest
 from coding_framework.config import load_config
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.data.tasks import get_task
+from coding_framework.data.tasks.split import evaluation_tasks
 from coding_framework.errors import JudgeFault
-from coding_framework.evaluation.held_out import evaluate_model, evaluation_tasks
+from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.records import Candidate, Conversation, Evaluation, Generation, GenerationRequest, Task
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 

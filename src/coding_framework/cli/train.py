@@ -14,45 +14,67 @@ if TYPE_CHECKING:
     from coding_framework.config import FrameworkConfig
     from coding_framework.monitoring.run_folder import RunFolder
     from coding_framework.pipeline import TrainingOutcome
+    from coding_framework.training.plan.records import TrainingPlan
 
 
 def train(
     config: ConfigOption = None,
     set_: SetOption = None,
     resume: Annotated[
-        Path | None, typer.Option("--resume", help="Continue this run folder where it stopped.")
+        Path | None,
+        typer.Option(
+            "--resume", help="Continue this run folder where it stopped; --set rl.steps=… extends it."
+        ),
     ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the plan and stop; nothing is spent.")] = False,
     json: JsonOption = False,
 ) -> None:
     """Train: SFT, then multi-turn RL under verl, then the held-out evaluation and a report."""
-    from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
-    from coding_framework.pipeline import resume_run, start_run
+    from coding_framework.monitoring.run_folder import RunFolder
+    from coding_framework.training.plan.changes import resume_config
 
-    if resume is not None and (config or set_):
-        raise UserError("--resume continues with the settings of that run; leave out --config and --set")
-    if resume is not None:
-        settings, run = resume_run(resume)
+    if resume is not None and config:
+        raise UserError("--resume goes on with the settings of that run: leave out --config")
+    run = None if resume is None else RunFolder.open(resume)
+    settings = load_config(config, set_ or ()) if run is None else resume_config(run, set_ or ())
+    carry_out(settings, run, stop_after_plan=plan, json=json)
+
+
+def carry_out(
+    settings: FrameworkConfig, run: RunFolder | None, *, stop_after_plan: bool, json: bool = False
+) -> None:
+    """Plan, show the plan, and train unless it was to stop there."""
+    from coding_framework.cli.output import print_record, stderr_console, stdout_console
+    from coding_framework.cli.plan_view import show_plan
+    from coding_framework.training.plan.machine import look_at_machine
+    from coding_framework.training.plan.make import make_plan
+
+    plan = make_plan(settings, look_at_machine(settings.run.output_dir), run)
+    if stop_after_plan and json:
+        print_record(plan)
     else:
-        settings = load_config(config, set_ or ())
-        run = start_run(settings)
-    outcome = run_training(settings, run)
+        show_plan(stdout_console() if stop_after_plan else stderr_console(), plan)
+    if stop_after_plan:
+        return
+    outcome = run_training(plan)
     if json:
         print_record(outcome)
     else:
         show_outcome(outcome)
 
 
-def run_training(settings: FrameworkConfig, run: RunFolder) -> TrainingOutcome:
-    """Train in `run` with logs on standard error; says how to go on if it is interrupted."""
+def run_training(plan: TrainingPlan) -> TrainingOutcome:
+    """Train as planned, with logs on standard error; says how to go on if it is interrupted."""
     import asyncio
 
     from coding_framework.monitoring.logs import configure_logging
-    from coding_framework.pipeline import Pipeline
+    from coding_framework.pipeline import Pipeline, start_run
 
+    run = start_run(plan)
     configure_logging("info", run.log_file)
     try:
-        return asyncio.run(Pipeline(settings, run).train())
+        return asyncio.run(Pipeline(plan, run).train())
     except (TrainingInterrupted, KeyboardInterrupt):
         raise TrainingInterrupted(
             f"stopped; what was finished is kept. Continue with  cuda-rl train --resume {run.path}"

@@ -53,8 +53,9 @@ class JudgeConfig(Record):
     """On a GPU: also time PyTorch on the task, as it is and through `torch.compile` (once a task)."""
     profile: bool = False
     """On a GPU: also run Nsight Compute on candidates that pass (seconds each)."""
-    sandbox: Literal["auto", "docker", "bubblewrap", "process"] = "auto"
-    """Where host code (contracts `extension` and `module`) runs; `auto` takes the first that works."""
+    sandbox: Literal["auto", "no_docker", "docker", "bubblewrap", "process"] = "auto"
+    """Where host code (contracts `extension` and `module`) runs; `auto` takes the first that works,
+    `no_docker` the first of the others."""
     docker_image: str = "coding-framework-sandbox"
     """Image of the Docker sandbox."""
     min_own_kernel_share: float = Field(default=0.07, ge=0, le=1)

@@ -79,7 +79,9 @@ class SafetyWrapper:
 
     def choose(self) -> Sandbox:
         """The first that works, of those that the configuration allows."""
-        names = list(SANDBOXES) if self._config.sandbox == "auto" else [self._config.sandbox]
+        wanted = self._config.sandbox
+        groups = {"auto": list(SANDBOXES), "no_docker": [name for name in SANDBOXES if name != "docker"]}
+        names = groups.get(wanted, [wanted])
         self._reasons = {}
         for name in names:
             candidate = SANDBOXES[name](self._config)

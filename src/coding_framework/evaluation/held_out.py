@@ -14,16 +14,10 @@ from pathlib import Path
 from statistics import median
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.data.tasks.split import held_out_names, training_tasks
+from coding_framework.data.tasks.split import held_out_names
 from coding_framework.monitoring.results import ModelLabel, ModelResult, TaskResult
 from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, run_episode
 from coding_framework.records import Conversation, Task
-
-
-def evaluation_tasks(config: FrameworkConfig) -> tuple[str, ...]:
-    """Held-out tasks first, then (unless switched off) those that were trained on."""
-    trained = training_tasks(config.tasks) if config.evaluation.include_train_tasks else ()
-    return (*held_out_names(config.tasks), *(task.name for task in trained))
 
 
 async def evaluate_model(

@@ -46,7 +46,7 @@ class RunFolder:
 
         `logs/training.log` under the working directory follows it from now on.
         """
-        run = cls(_claim(root, _checked(name) if name is not None else _default_name(label)))
+        run = cls(_claim(root, _checked(name) if name is not None else run_name(label)))
         try:
             with storage_errors(run.path):
                 for folder in _FOLDERS:
@@ -166,7 +166,8 @@ class RunFolder:
             lock.release()
 
 
-def _default_name(label: str | None) -> str:
+def run_name(label: str | None) -> str:
+    """After the time and `label`."""
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return f"{stamp}-{_checked(label)}" if label else stamp
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coding_framework.config import TasksConfig
+from coding_framework.config import FrameworkConfig, TasksConfig
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.data.tasks.families import HELD_OUT_FAMILIES
 from coding_framework.errors import ConfigError
@@ -42,6 +42,12 @@ def training_tasks(config: TasksConfig) -> tuple[Task, ...]:
                 f"tasks.train names {task.name}, but its family `{task.family}` is never trained on"
             )
     return chosen
+
+
+def evaluation_tasks(config: FrameworkConfig) -> tuple[str, ...]:
+    """Held-out tasks first, then (unless switched off) those that were trained on."""
+    trained = training_tasks(config.tasks) if config.evaluation.include_train_tasks else ()
+    return (*held_out_names(config.tasks), *(task.name for task in trained))
 
 
 def _named(names: Sequence[str], everything: Sequence[Task]) -> tuple[Task, ...]:

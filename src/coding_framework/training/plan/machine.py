@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 from pydantic import Field
 
+from coding_framework.agents.models.store import cache_folder
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.records import Record
 
@@ -33,13 +36,20 @@ class Machine(Record):
     """Why there are none."""
     packages: frozenset[str] = frozenset()
     """Of those that change a decision, the ones that are installed."""
+    free_disk_bytes: int | None = Field(default=None, ge=0)
+    """Where runs are kept; None if nobody looked."""
+    free_cache_bytes: int | None = Field(default=None, ge=0)
+    """Where fetched models are kept; None if nobody looked."""
 
 
-_DECIDING = ("torch", "transformers", "peft", "verl", "ray", "vllm", "flash_attn", "bitsandbytes")
+_DECIDING = (
+    *("torch", "transformers", "peft", "bitsandbytes", "flash_attn", "vllm"),
+    *("verl", "ray", "transfer_queue", "tensordict", "pyarrow"),
+)
 
 
-def look_at_machine() -> Machine:
-    """This machine."""
+def look_at_machine(runs: Path | None = None) -> Machine:
+    """This machine, with the disk that holds `runs`."""
     _, gpus, reason = find_gpus()
     return Machine(
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
@@ -47,4 +57,13 @@ def look_at_machine() -> Machine:
         cards=tuple(Card(name=gpu.name, memory_bytes=gpu.memory_bytes) for gpu in gpus),
         no_cards_because=reason,
         packages=frozenset(name for name in _DECIDING if find_spec(name) is not None),
+        free_disk_bytes=_free_bytes(runs) if runs is not None else None,
+        free_cache_bytes=_free_bytes(cache_folder()) if runs is not None else None,
     )
+
+
+def _free_bytes(folder: Path) -> int:
+    """On the disk that would hold it; the folder need not exist."""
+    folder = folder.absolute()
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    return shutil.disk_usage(there).free

@@ -57,7 +57,7 @@ def _rl(config: FrameworkConfig, num_gpus: int, machine: Machine) -> RLConfig:
             "rollout": rollout,
             "gpus": _allocation(rl.gpus, num_gpus),
             "update_tokens": rl.update_tokens or (max(longest, 16_384) if num_gpus else longest),
-            "rollout_memory_share": share,
+            "rollout_memory_share": share if rollout == "vllm" else None,
             "rollout_cache_bytes": cache if rollout == "vllm" else None,
         }
     )

@@ -1,0 +1,91 @@
+"""A plan in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from coding_framework.training.plan.records import Estimate, PhasePlan, TrainingPlan, Unknown
+
+_TITLES = {"model": "model", "pairs": "pairs", "sft": "SFT", "rl": "RL", "evaluation": "evaluation"}
+_PLACES = {
+    "no_card": "times are modelled",
+    "own_card": "times are measured on a card of its own",
+    "card_in_turns": "times are measured while the policy rests",
+}
+
+
+def show_plan(console: Console, plan: TrainingPlan) -> None:
+    """What it will do, where, and what it may cost."""
+    console.print(Group(_head(plan), Text(), _phases(plan), Text(), _devices(plan), Text(), *_notes(plan)))
+
+
+def _head(plan: TrainingPlan) -> RenderableType:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row("run folder", f"{plan.folder} ({'goes on' if plan.resumes else 'new'})")
+    grid.add_row("model", plan.config.model.name)
+    disk = plan.disk_bytes
+    grid.add_row("disk", f"up to {disk.value / 1e9:.1f} GB" if isinstance(disk, Estimate) else "not known")
+    return grid
+
+
+def _phases(plan: TrainingPlan) -> RenderableType:
+    table = Table(title="Plan", title_justify="left")
+    table.add_column("phase", no_wrap=True)
+    table.add_column("what")
+    for name in ("steps", "episodes", "time", "memory"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for phase in plan.phases:
+        table.add_row(_TITLES[phase.name], phase.what, *_numbers(phase))
+    return table
+
+
+def _numbers(phase: PhasePlan) -> Iterable[str]:
+    yield _count(phase.steps)
+    yield _count(phase.episodes)
+    yield "done" if phase.finished else _time(phase.seconds)
+    memory = phase.memory_bytes
+    yield f"{memory.value / 1e9:.1f} GB" if isinstance(memory, Estimate) else ("?" if memory else "")
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _time(seconds: Estimate | Unknown) -> str:
+    if isinstance(seconds, Unknown):
+        return "?"
+    value = seconds.value
+    if value < 90:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 5400 else f"{value / 3600:.1f} h"
+
+
+def _devices(plan: TrainingPlan) -> RenderableType:
+    table = Table(title="Who computes where", title_justify="left")
+    for name in ("device", "name", "memory", "used by"):
+        table.add_column(name)
+    for device in plan.devices:
+        users = ", ".join(device.used_by) or "nobody"
+        table.add_row(device.device, device.name, f"{device.memory_bytes / 1e9:.0f} GB", users)
+    return table
+
+
+def _notes(plan: TrainingPlan) -> Iterable[RenderableType]:
+    judge = plan.judge
+    yield Text(f"judge: {judge.executor}, {judge.workers} at a time; {_PLACES[judge.place]}")
+    if plan.settled:
+        yield Text("settled for this machine: " + ", ".join(f"{one.key}={one.value}" for one in plan.settled))
+    for words in dict.fromkeys(_grounds(plan)):
+        yield Text(words, style="dim")
+
+
+def _grounds(plan: TrainingPlan) -> Iterable[str]:
+    for phase in plan.phases:
+        if isinstance(phase.seconds, Estimate):
+            yield f"times are estimates; they rest on {phase.seconds.rests_on}"
+        else:
+            yield f"time of {_TITLES[phase.name]}: {phase.seconds.because}"

@@ -1,0 +1,144 @@
+"""What training holds in memory, worked out from the model's sizes.
+
+Counted: trained weights with their gradients and Adam's two moments (float32), frozen weights, what
+autograd keeps of one forward pass, vLLM's share of the card, and a round sum for everything else.
+Fragmentation is not known beforehand: nine tenths of a card are taken to be usable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.training.plan.records import Estimate
+from coding_framework.training.plan.shape import ModelShape
+from coding_framework.training.sft.memory import activation_bytes_per_token
+
+GB = 10**9
+USABLE_SHARE = 0.9
+_TRAINED_BYTES = 16
+"""Of a trained weight: itself, its gradient and Adam's two moments, in float32."""
+_PROCESS_BYTES = 2 * GB
+"""CUDA's context, libraries and buffers of one training process; on a host Ray and verl's processes."""
+_JUDGE_BYTES = 4 * GB
+"""Inputs, outputs and the flushed cache of timed kernels, on a card that the judge shares."""
+_JUDGE_WORKER_BYTES = GB // 2
+"""One judging process with the emulator."""
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Parts of what is held at the same time, by name."""
+
+    parts: dict[str, float]
+
+    @property
+    def total(self) -> float:
+        return sum(self.parts.values())
+
+    def estimate(self) -> Estimate:
+        words = ", ".join(f"{name} {size / GB:.1f}" for name, size in self.parts.items() if size >= 0.05 * GB)
+        return Estimate(value=self.total, rests_on=f"the model's sizes, in GB: {words}")
+
+
+def sft_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """On the card during SFT, with activations computed twice unless that was ruled out."""
+    sft = config.sft
+    row = sft.batch_tokens or sft.max_length * sft.batch_size
+    trained = shape.parameters if sft.method == "full" else shape.adapter_parameters(sft.lora_rank)
+    frozen = {"full": 0.0, "lora": 2.0, "qlora": 0.6}[sft.method]
+    return Holding(
+        {
+            "frozen weights": frozen * shape.parameters,
+            "trained weights": _TRAINED_BYTES * trained,
+            "activations": _activations(shape, row, twice=sft.checkpoint_activations is not False),
+            "the rest": _PROCESS_BYTES,
+        }
+    )
+
+
+def sft_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """In main memory during SFT without a card."""
+    sft = config.sft
+    trained = shape.parameters if sft.method == "full" else shape.adapter_parameters(sft.lora_rank)
+    tokens = sft.max_length * sft.batch_size
+    return Holding(
+        {
+            "frozen weights": 0 if sft.method == "full" else 4 * shape.parameters,
+            "trained weights": _TRAINED_BYTES * trained,
+            "activations": 2 * _activations(shape, tokens, twice=bool(sft.checkpoint_activations)),
+            "the rest": _PROCESS_BYTES / 2,
+        }
+    )
+
+
+def rl_actor_card(config: FrameworkConfig, shape: ModelShape, card_bytes: int) -> Holding:
+    """On one of the actor's cards while weights are updated; a sleeping vLLM keeps its context only."""
+    rl = config.rl
+    workers = rl.gpus.actor or 1
+    shared_rollout = not rl.gpus.rollout and rl.rollout == "vllm"
+    share = (rl.rollout_memory_share or 0) * card_bytes
+    shared_reference = rl.kl_coef > 0 and not rl.lora_rank and not rl.gpus.reference
+    judge_shares = config.judge.executor == "gpu" and not rl.gpus.judge
+    return Holding(
+        {
+            **_policy(config, shape, workers),
+            "activations": _activations(shape, rl.update_tokens or 0, twice=bool(rl.checkpoint_activations)),
+            "logits": _logits(config, shape),
+            "reference": 4 * shape.parameters / workers if shared_reference else 0,
+            "vLLM": (_PROCESS_BYTES / 2 if rl.rollout_sleeps else share) if shared_rollout else 0,
+            "judge": _JUDGE_BYTES if judge_shares else 0,
+            "the rest": _PROCESS_BYTES,
+        }
+    )
+
+
+def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """In main memory during RL without a card."""
+    rl = config.rl
+    workers = rl.gpus.actor or 1
+    policy = {name: workers * size for name, size in _policy(config, shape, workers).items()}
+    tokens = workers * (rl.update_tokens or 0)
+    return Holding(
+        {
+            **policy,
+            "activations": 2 * _activations(shape, tokens, twice=bool(rl.checkpoint_activations)),
+            "logits": 3 * 4 * shape.vocab_size * tokens,
+            "rollout": 4 * shape.parameters,
+            "reference": 4 * shape.parameters if rl.kl_coef > 0 and not rl.lora_rank else 0,
+            "judge": (config.judge.workers or 1) * _JUDGE_WORKER_BYTES,
+            "the rest": 2 * _PROCESS_BYTES,
+        }
+    )
+
+
+def smallest_rollout_share(shape: ModelShape, card_bytes: int, row_tokens: int) -> float:
+    """Of a card's memory: 16-bit weights, keys and values of sixteen full rows, vLLM's own buffers."""
+    needed = 2 * shape.parameters + 16 * row_tokens * shape.cache_bytes_per_token + 3 * GB
+    return needed / card_bytes
+
+
+def _policy(config: FrameworkConfig, shape: ModelShape, workers: int) -> dict[str, float]:
+    """Of one worker; FSDP2 cuts weights and optimizer into as many pieces as there are workers."""
+    rank = config.rl.lora_rank
+    trained = shape.adapter_parameters(rank) if rank else shape.parameters
+    return {
+        "frozen weights": 4 * shape.parameters / workers if rank else 0,
+        "trained weights": _TRAINED_BYTES * trained / workers,
+        "gathered layers": 0 if workers == 1 else 4 * shape.vocab_size * shape.hidden_size,
+    }
+
+
+def _activations(shape: ModelShape, tokens: int, *, twice: bool) -> float:
+    everything = activation_bytes_per_token(shape)
+    if not twice:
+        return float(tokens * everything)
+    borders = 2 * shape.hidden_size * shape.num_hidden_layers
+    return float(tokens * (borders + everything / shape.num_hidden_layers))
+
+
+def _logits(config: FrameworkConfig, shape: ModelShape) -> float:
+    """Packed rows compute them in pieces; padded ones keep them, their softmax and its gradient."""
+    if config.model.attention != "sdpa":
+        return 0.5 * GB
+    return float(3 * 4 * shape.vocab_size * (config.rl.update_tokens or 0))

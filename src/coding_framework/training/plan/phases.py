@@ -1,0 +1,145 @@
+"""The phases of a training with their sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
+from coding_framework.config import FrameworkConfig
+from coding_framework.data.tasks import get_task
+from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
+from coding_framework.training.plan import memory, pace
+from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.records import Estimate, PhasePlan, Unknown
+from coding_framework.training.plan.shape import ModelShape, model_folder
+
+_LOGS_BYTES = 0.3e9
+"""Pairs, conversations, logs and the report."""
+
+
+def phases(
+    config: FrameworkConfig,
+    machine: Machine,
+    shape: ModelShape | None,
+    tasks: Sequence[str],
+    finished: frozenset[str],
+) -> tuple[PhasePlan, ...]:
+    """In the order in which they run; those that are switched off are left out."""
+    found = _phases(config, machine, shape, tasks)
+    return tuple(one.model_copy(update={"finished": one.name in finished}) for one in found)
+
+
+def _phases(
+    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
+) -> Iterator[PhasePlan]:
+    yield _model(config)
+    if config.sft.enabled:
+        yield from _sft(config, machine, shape, tasks)
+    if config.rl.enabled:
+        yield _rl(config, machine, shape, tasks)
+    yield _evaluation(config, machine, shape)
+
+
+def _model(config: FrameworkConfig) -> PhasePlan:
+    name = config.model.name
+    if model_folder(name) is not None:
+        return PhasePlan(
+            name="model",
+            what=f"{name}, which is on this machine",
+            seconds=Estimate(value=0, rests_on="nothing has to be fetched"),
+        )
+    embedded = EMBEDDED_MODELS.get(name)
+    size = f", {embedded.download_bytes / 1e6:,.0f} MB" if embedded else ""
+    return PhasePlan(
+        name="model",
+        what=f"fetch {name}{size}",
+        seconds=Unknown(because="how fast the network is was not tried"),
+    )
+
+
+def _sft(
+    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
+) -> Iterator[PhasePlan]:
+    sft = config.sft
+    families = {get_task(name).family for name in tasks}
+    pairs = sft.pairs if sft.pairs is not None else sft.pairs_per_family * len(families)
+    whence = "" if sft.pairs is not None else f" of each of {len(families)} families"
+    yield PhasePlan(
+        name="pairs",
+        tasks=tuple(tasks),
+        what=f"{sft.pairs or sft.pairs_per_family:,} judged pairs{whence}",
+        seconds=pace.pairs_seconds(config, machine, pairs),
+    )
+    steps = sft.num_steps(pairs)
+    kind = {"lora": f"adapter of rank {sft.lora_rank}", "qlora": f"4-bit, adapter of rank {sft.lora_rank}"}
+    yield PhasePlan(
+        name="sft",
+        steps=steps,
+        tasks=tuple(tasks),
+        what=f"{sft.batch_size * sft.gradient_accumulation_steps} pairs a step, "
+        f"{kind.get(sft.method, 'all weights')}",
+        seconds=pace.sft_seconds(config, machine, shape, steps),
+        memory_bytes=_memory(config, machine, shape, memory.sft_card, memory.sft_host),
+    )
+
+
+def _rl(
+    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
+) -> PhasePlan:
+    rl = config.rl
+    trained = f"adapter of rank {rl.lora_rank}" if rl.lora_rank else "all weights"
+
+    def on_card(config: FrameworkConfig, shape: ModelShape) -> memory.Holding:
+        smallest = min(card.memory_bytes for card in machine.cards)
+        return memory.rl_actor_card(config, shape, smallest)
+
+    return PhasePlan(
+        name="rl",
+        steps=rl.steps,
+        episodes=rl.steps * rl.prompts_per_step * rl.group_size,
+        tasks=tuple(tasks),
+        what=f"{rl.algorithm.upper()}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, up to "
+        f"{config.conversation.max_turns} turns, {trained}",
+        seconds=pace.rl_seconds(config, machine, shape),
+        memory_bytes=_memory(config, machine, shape, on_card, memory.rl_host),
+    )
+
+
+def _evaluation(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> PhasePlan:
+    tasks = evaluation_tasks(config)
+    models = 1 + config.sft.enabled + config.rl.enabled
+    episodes = models * len(tasks) * config.evaluation.samples_per_task
+    return PhasePlan(
+        name="evaluation",
+        episodes=episodes,
+        tasks=tasks,
+        held_out=held_out_names(config.tasks),
+        what=f"{models} models × {len(tasks)} tasks × {config.evaluation.samples_per_task} samples",
+        seconds=pace.evaluation_seconds(config, machine, shape, episodes),
+    )
+
+
+def _memory(
+    config: FrameworkConfig,
+    machine: Machine,
+    shape: ModelShape | None,
+    on_card: Callable[[FrameworkConfig, ModelShape], memory.Holding],
+    on_host: Callable[[FrameworkConfig, ModelShape], memory.Holding],
+) -> Estimate | Unknown:
+    if shape is None:
+        return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
+    return (on_card if config.rl.num_gpus else on_host)(config, shape).estimate()
+
+
+def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate | Unknown:
+    """Two exported models, two checkpoints of RL with their optimizer, two of SFT, and the rest."""
+    if shape is None:
+        return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
+    weights = 4 * shape.parameters
+    rl_rank, sft_rank = config.rl.lora_rank, config.sft.lora_rank
+    rl_trained = shape.adapter_parameters(rl_rank) if rl_rank else shape.parameters
+    sft_trained = shape.parameters if config.sft.method == "full" else shape.adapter_parameters(sft_rank)
+    size = _LOGS_BYTES
+    size += weights + 2 * 12 * sft_trained if config.sft.enabled else 0
+    size += weights + 2 * (weights + 8 * rl_trained) if config.rl.enabled else 0
+    return Estimate(value=size, rests_on="exported models and kept checkpoints, in float32")

@@ -1,0 +1,114 @@
+"""The plan of a training: what it will do, where, and what that is expected to cost.
+
+Every figure is an `Estimate` that says what it rests on, or an `Unknown` that says why there is none.
+None of them was measured on the machine in question.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.records import JudgePlace, Record
+from coding_framework.training.plan.machine import Machine
+
+Phase = Literal["model", "pairs", "sft", "rl", "evaluation"]
+Role = Literal["actor", "rollout", "reference", "judge"]
+
+
+class Estimate(Record):
+    """A figure that was worked out from others."""
+
+    value: float = Field(ge=0)
+    """Seconds or bytes, as the field that holds it says."""
+    rests_on: str
+    """On which figures."""
+
+
+class Unknown(Record):
+    """There is no figure."""
+
+    because: str
+    """Why."""
+
+
+class PhasePlan(Record):
+    """One phase."""
+
+    name: Phase
+    """Which."""
+    finished: bool = False
+    """Whether an earlier start of this run has done it."""
+    steps: int | None = Field(default=None, ge=0)
+    """Optimizer steps; None where it makes none, or where they are known once the pairs are there."""
+    episodes: int | None = Field(default=None, ge=0)
+    """Episodes that are played; None where it plays none."""
+    tasks: tuple[str, ...] = ()
+    """Tasks that it draws on."""
+    held_out: tuple[str, ...] = ()
+    """Those among them that training never sees."""
+    what: str
+    """What it does, in words."""
+    seconds: Estimate | Unknown
+    """How long it may take."""
+    memory_bytes: Estimate | Unknown | None = None
+    """Of each card, or of the host without one; None where it takes next to nothing."""
+
+
+class DevicePlan(Record):
+    """One card, or the host where there is none."""
+
+    device: str
+    """`GPU 0`, or `CPU`."""
+    name: str
+    """E.g. `NVIDIA H200`."""
+    memory_bytes: int = Field(gt=0)
+    """All of it."""
+    used_by: tuple[Role, ...]
+    """Who computes there during RL; empty: it stays idle."""
+
+
+class JudgePlan(Record):
+    """Where and how candidates are judged."""
+
+    executor: Literal["emulator", "gpu"]
+    """What runs them."""
+    place: JudgePlace
+    """Where they are timed."""
+    workers: int = Field(ge=1)
+    """So many at a time."""
+
+
+class Settled(Record):
+    """A setting that was left open and that this machine decided."""
+
+    key: str
+    """E.g. `model.dtype`."""
+    value: JsonValue
+    """What it is now."""
+
+
+class TrainingPlan(Record):
+    """Everything that is known before anything is spent."""
+
+    folder: Path
+    """The run folder."""
+    resumes: bool = False
+    """Whether it is there already."""
+    config: FrameworkConfig
+    """With every setting settled."""
+    settled: tuple[Settled, ...]
+    """Those of its settings that this machine decided."""
+    machine: Machine
+    """For which it was made."""
+    phases: tuple[PhasePlan, ...]
+    """In their order."""
+    devices: tuple[DevicePlan, ...]
+    """Who computes where."""
+    judge: JudgePlan
+    """Who judges."""
+    disk_bytes: Estimate | Unknown
+    """What the run leaves on the disk at most."""

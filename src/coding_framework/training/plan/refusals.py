@@ -1,0 +1,185 @@
+"""What cannot work, said before anything is created, fetched or spent.
+
+Each refusal is one sentence: what is wrong, and what to do. All of them are found at once. `asked` is
+the config as the user gave it, `config` the same with every setting settled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
+from coding_framework.training.plan.machine import Machine
+
+RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
+SFT_PACKAGES = ("torch", "transformers", "peft")
+
+
+class Refusal(NamedTuple):
+    """One thing that cannot work."""
+
+    kind: Literal["settings", "machine", "disk"]
+    words: str
+
+
+_ERRORS: dict[str, type[FrameworkError]] = {
+    "settings": ConfigError,
+    "machine": NotAvailableError,
+    "disk": StorageError,
+}
+
+
+def raise_first(refusals: Sequence[Refusal]) -> None:
+    """All of them in one error, of the kind of the first."""
+    if refusals:
+        words = [one.words for one in refusals]
+        text = words[0] if len(words) == 1 else "\n".join(f"- {one}" for one in words)
+        raise _ERRORS[refusals[0].kind](text)
+
+
+def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    """Whatever can be said without the model's sizes."""
+    yield from _contradictions(asked, config)
+    yield from _cards(config, machine)
+    yield from _allocation(config)
+    yield from _without_gpu(config)
+    yield from _packages(config, machine)
+
+
+def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
+    if not config.sft.enabled and not config.rl.enabled:
+        yield _wrong(
+            "sft.enabled and rl.enabled are both false, so nothing would be trained: leave one of them on, "
+            "or "
+            "evaluate a model with  cuda-rl evaluate"
+        )
+    if config.judge.executor == "emulator" and (config.judge.profile or config.judge.torch_baselines):
+        yield _wrong(
+            "judge.profile and judge.torch_baselines need a GPU that judges: set judge.executor=gpu or leave "
+            "them out"
+        )
+    rl = config.rl
+    if not rl.enabled:
+        return
+    vllms = ("rollout_memory_share", "rollout_cache_bytes", "rollout_sleeps")
+    idle = [f"rl.{name}" for name in vllms if getattr(asked.rl, name) is not None]
+    if rl.rollout == "transformers" and idle:
+        yield _wrong(f"{', '.join(idle)} is for vLLM alone: set rl.rollout=vllm or leave it out")
+    if rl.rollout == "vllm" and rl.lora_rank and config.model.dtype == "float32":
+        yield _wrong("vLLM adds adapters to 16-bit weights only: set model.dtype=bfloat16 or rl.lora_rank=0")
+    longest = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
+    if rl.update_tokens is not None and rl.update_tokens < longest:
+        yield _wrong(
+            f"rl.update_tokens is {rl.update_tokens}, but one row may have {longest} tokens (conversation."
+            f"max_prompt_tokens + max_response_tokens): set it to {longest} at least"
+        )
+    workers, episodes = rl.gpus.actor or 1, rl.prompts_per_step * rl.group_size
+    if episodes % workers:
+        yield _wrong(
+            f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
+            "evenly to "
+            f"{workers} actors (rl.gpus.actor): change one of them"
+        )
+
+
+def _cards(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    num_gpus, there = config.rl.num_gpus or 0, len(machine.cards)
+    found = f"{there} GPU{'s' if there != 1 else ''}" if there else f"no GPU ({machine.no_cards_because})"
+    if num_gpus > there:
+        instead = (
+            f"rl.num_gpus={there} trains on what is there" if there else "rl.num_gpus=0 trains on the CPU"
+        )
+        yield _missing(f"rl.num_gpus is {num_gpus}, but this machine has {found}: {instead}")
+    if config.judge.executor == "gpu" and config.judge.gpu_index >= max(there, num_gpus):
+        yield _missing(
+            f"judge.executor is `gpu` and judge.gpu_index {config.judge.gpu_index}, but this machine has "
+            f"{found}: "
+            "set judge.executor=emulator or another index"
+        )
+
+
+def _allocation(config: FrameworkConfig) -> Iterator[Refusal]:
+    gpus, num_gpus = config.rl.gpus, config.rl.num_gpus or 0
+    own = {name: value for name, value in gpus.model_dump().items() if value and name != "actor"}
+    named = ", ".join(f"{name} {value}" for name, value in own.items())
+    if not config.rl.enabled:
+        return
+    if not num_gpus:
+        if own:
+            yield _wrong(f"rl.gpus gives cards away ({named}), but training uses none: leave them out")
+        return
+    given = (gpus.actor or 1) + sum(own.values())
+    if given != num_gpus:
+        yield _wrong(
+            f"rl.gpus gives away {given} cards (actor {gpus.actor}{', ' if named else ''}{named}), but "
+            f"rl.num_gpus is {num_gpus}: make them equal"
+        )
+    if gpus.judge and config.judge.executor != "gpu":
+        yield _wrong(
+            "rl.gpus.judge gives the judge a card, but judge.executor is `emulator`: set it to `gpu`"
+        )
+    yield from _reference(config)
+
+
+def _reference(config: FrameworkConfig) -> Iterator[Refusal]:
+    rl = config.rl
+    if not rl.gpus.reference:
+        return
+    if not rl.kl_coef:
+        yield _wrong(
+            "rl.gpus.reference gives the start model a card, but rl.kl_coef is 0: nothing would use it"
+        )
+    elif rl.lora_rank:
+        yield _wrong(
+            "with rl.lora_rank the reference is the actor with its adapter switched off and needs no card: "
+            "set "
+            "rl.gpus.reference=0, or rl.lora_rank=0 to train all weights"
+        )
+
+
+def _without_gpu(config: FrameworkConfig) -> Iterator[Refusal]:
+    if config.rl.num_gpus:
+        return
+    if config.rl.enabled and config.rl.rollout == "vllm":
+        yield _wrong(
+            "rl.rollout is `vllm`, which needs a GPU: set it to `transformers` or rl.num_gpus to 1 or more"
+        )
+    if config.sft.enabled and config.sft.method == "qlora":
+        yield _wrong("sft.method is `qlora`, which needs a GPU: set it to `lora` or rl.num_gpus to 1 or more")
+    if config.model.attention == "flash_attention_2":
+        yield _wrong("model.attention is `flash_attention_2`, which needs a GPU: leave it out")
+
+
+def _packages(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    wanted = dict.fromkeys(RL_PACKAGES, "verl") if config.rl.enabled else {}
+    wanted |= dict.fromkeys(SFT_PACKAGES, "train")
+    if config.sft.enabled and config.sft.method == "qlora":
+        wanted["bitsandbytes"] = "train"
+    missing: dict[str, list[str]] = {}
+    for name, extra in wanted.items():
+        if name not in machine.packages:
+            missing.setdefault(extra, []).append(name)
+    for extra, names in missing.items():
+        yield _missing(
+            f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: run  pip install "
+            f"'coding_framework[{extra}]'  (or `make setup`, which installs every extra)"
+        )
+    if config.rl.enabled and config.rl.rollout == "vllm" and "vllm" not in machine.packages:
+        yield _missing(
+            "rl.rollout is `vllm`, which is not installed: run  pip install vllm  , or set "
+            "rl.rollout=transformers (slow on a GPU)"
+        )
+    if config.model.attention == "flash_attention_2" and "flash_attn" not in machine.packages:
+        yield _missing(
+            "model.attention is `flash_attention_2`, but flash-attn is not installed: leave it out"
+        )
+
+
+def _wrong(words: str) -> Refusal:
+    return Refusal("settings", words)
+
+
+def _missing(words: str) -> Refusal:
+    return Refusal("machine", words)

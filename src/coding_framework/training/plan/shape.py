@@ -1,0 +1,117 @@
+"""What a model's folder says of its size, read without loading it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
+from coding_framework.agents.models.store import resolve_model
+from coding_framework.errors import FrameworkError
+from coding_framework.records import Record
+
+
+class ModelShape(Record):
+    """Sizes of a decoder as Llama and Qwen build it."""
+
+    hidden_size: int = Field(gt=0)
+    """Width of the residual stream."""
+    intermediate_size: int = Field(gt=0)
+    """Width inside the feed-forward part."""
+    num_hidden_layers: int = Field(gt=0)
+    """Decoder layers."""
+    num_attention_heads: int = Field(gt=0)
+    """Heads of the queries."""
+    num_key_value_heads: int = Field(gt=0)
+    """Heads of keys and values."""
+    vocab_size: int = Field(gt=0)
+    """Rows of the embedding."""
+    tie_word_embeddings: bool
+    """Whether the output uses the input's embedding."""
+    max_position_embeddings: int = Field(gt=0)
+    """Longest text that it reads."""
+
+    @property
+    def _linear_sizes(self) -> tuple[tuple[int, int], ...]:
+        """(in, out) of the linear layers of one decoder layer."""
+        kv = self.hidden_size // self.num_attention_heads * self.num_key_value_heads
+        hidden, inner = self.hidden_size, self.intermediate_size
+        return (
+            (hidden, hidden),
+            (hidden, kv),
+            (hidden, kv),
+            (hidden, hidden),
+            (hidden, inner),
+            (hidden, inner),
+            (inner, hidden),
+        )
+
+    @property
+    def parameters(self) -> int:
+        """Weights, up to biases."""
+        layer = sum(a * b for a, b in self._linear_sizes) + 2 * self.hidden_size
+        embeddings = self.vocab_size * self.hidden_size * (1 if self.tie_word_embeddings else 2)
+        return embeddings + self.num_hidden_layers * layer + self.hidden_size
+
+    def adapter_parameters(self, rank: int) -> int:
+        """Weights of an adapter on all linear layers."""
+        return rank * self.num_hidden_layers * sum(a + b for a, b in self._linear_sizes)
+
+    @property
+    def cache_bytes_per_token(self) -> int:
+        """Keys and values of one token in 16 bits."""
+        return 4 * self.num_hidden_layers * self._linear_sizes[1][1]
+
+
+_EMBEDDED = {
+    "smollm2-135m-instruct": ModelShape(
+        hidden_size=576,
+        intermediate_size=1536,
+        num_hidden_layers=30,
+        num_attention_heads=9,
+        num_key_value_heads=3,
+        vocab_size=49_152,
+        tie_word_embeddings=True,
+        max_position_embeddings=8192,
+    ),
+    "qwen2.5-coder-1.5b-instruct": ModelShape(
+        hidden_size=1536,
+        intermediate_size=8960,
+        num_hidden_layers=28,
+        num_attention_heads=12,
+        num_key_value_heads=2,
+        vocab_size=151_936,
+        tie_word_embeddings=True,
+        max_position_embeddings=32_768,
+    ),
+}
+assert _EMBEDDED.keys() == EMBEDDED_MODELS.keys()
+
+
+def model_shape(name: str) -> ModelShape | None:
+    """None for a model that is not on this machine yet, or of another build."""
+    if name in _EMBEDDED:
+        return _EMBEDDED[name]
+    folder = model_folder(name)
+    return None if folder is None else _read(folder / "config.json")
+
+
+def model_folder(name: str) -> Path | None:
+    """Where the model is on this machine; None if it has to be fetched first."""
+    try:
+        return resolve_model(name)
+    except FrameworkError:
+        return None
+
+
+def _read(path: Path) -> ModelShape | None:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found.setdefault("num_key_value_heads", found.get("num_attention_heads"))
+        found.setdefault("tie_word_embeddings", False)
+        return ModelShape(**{key: found[key] for key in ModelShape.model_fields})
+    except (OSError, ValueError, KeyError):
+        return None
