@@ -12,7 +12,7 @@ SIDE_BY_SIDE := $(addprefix tests/,training/test_usage_snippet.py data/test_task
 	cuda/extension/test_extension_full_headers.py test_pipeline.py agents cheats config \
 	cuda/analysis cuda/executors cuda/extension cuda/lint cuda/profiler cuda/toolchain \
 	$(patsubst %,cuda/test_%.py,compiler_choice compiler_parity compiler_prelude_values contract \
-	elements hostile_texts inputs judge_dtypes judge_hostile verdict_memory) \
+	elements hostile_texts inputs judge_dtypes judge_hostile secrecy verdict_memory) \
 	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data evaluation/test_held_out.py honest monitoring \
 	orchestration evaluation/test_bench_sft.py records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
 	reward_properties rl_advantage rl_export rl_overrides rl_presets rl_step_reports \

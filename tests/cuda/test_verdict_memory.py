@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coding_framework.cuda.verdict_memory import VerdictMemory, restated
-from coding_framework.records import Candidate, Gate, Verdict
+from coding_framework.records import Candidate, Finding, Gate, Verdict
 from tests_support import EvaluationFactory
 
 
@@ -48,8 +48,12 @@ def test_the_least_recently_used_go_first(evaluations: EvaluationFactory) -> Non
 def test_a_restated_pass_speaks_of_the_new_candidate(evaluations: EvaluationFactory) -> None:
     passed, candidate = evaluations.passed(), Candidate(source="another text")
     compilation = evaluations.compilation()
-    again = restated(passed, candidate, compilation, 0.25)
+    said = Finding(
+        rule="r", category="safety", severity="warning", line=2, reason="It is.", suggestion="Do not."
+    )
+    again = restated(passed, candidate, compilation, (said,), 0.25)
     assert (again.candidate, again.compilation, again.source_line) == (candidate, compilation, None)
+    assert again.findings == (said,)
     assert again.gate_seconds == {Gate.COMPILE: 0.25}
     assert (again.verdict, again.timing, again.checks) == (passed.verdict, passed.timing, passed.checks)
 
@@ -57,5 +61,9 @@ def test_a_restated_pass_speaks_of_the_new_candidate(evaluations: EvaluationFact
 def test_a_rejection_cannot_be_restated(evaluations: EvaluationFactory) -> None:
     with pytest.raises(ValueError, match="only a pass"):
         restated(
-            evaluations.failed(Verdict.WRONG_RESULT), Candidate(source="x"), evaluations.compilation(), 0.1
+            evaluations.failed(Verdict.WRONG_RESULT),
+            Candidate(source="x"),
+            evaluations.compilation(),
+            (),
+            0.1,
         )

@@ -79,7 +79,8 @@ class JudgeConfig(Record):
     pool: Literal["local", "ray"] = "local"
     """Where: processes of this machine, or actors on the machines of a Ray cluster."""
     secret: str | None = None
-    """Fixes the otherwise fresh random inputs; for reproducing a verdict only."""
+    """Fixes the random inputs, for repeating a verdict; None: fresh ones, and in a training without a GPU
+    such that follow from the run's seed and the candidate's code, so that a resumed run repeats itself."""
 
 
 class ConversationConfig(Record):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.checking import (
@@ -29,6 +28,7 @@ from coding_framework.cuda.executors.base import (
 from coding_framework.cuda.float_atomics import adds_floats_atomically
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.secrecy import Secrets
 from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
 from coding_framework.records import CompilationResult, LaunchPlan, Task, Verdict
 
@@ -43,6 +43,8 @@ class Subject:
     task: Task
     plan: LaunchPlan
     compilation: CompilationResult
+    secrets: Secrets = field(default_factory=Secrets)
+    """What this judgement is made of and the candidate does not know."""
 
     @property
     def ptx(self) -> str:
@@ -59,12 +61,12 @@ class Subject:
         return adds_floats_atomically(self.ptx)
 
 
-def both_orders() -> tuple[BlockOrder, BlockOrder]:
-    """A fresh secret order of blocks, there and back, where an executor can choose it.
+def both_orders(secrets: Secrets) -> tuple[BlockOrder, BlockOrder]:
+    """A secret order of blocks, there and back, where an executor can choose it.
 
     Apart from the poison, which a kernel can read.
     """
-    secret = secrets.randbits(63)
+    secret = secrets.bits(63)
     return BlockOrder(secret, is_backwards=False), BlockOrder(secret, is_backwards=True)
 
 
@@ -78,14 +80,14 @@ class CheckRunner:
 
     def check_all(self, subject: Subject, progress: Progress) -> None:
         """Every planned check, twice each."""
-        checks = plan_checks(subject.task)
+        checks = plan_checks(subject.task, subject.secrets)
         progress.num_checks_planned = len(checks) + 1
-        drawn = [self.draw(subject.task, check) for check in checks]
+        drawn = [self.draw(subject, check) for check in checks]
         cubin = subject.cubin()
         requests = (
             self.request(subject, check, inputs, cubin=cubin, order=order)
             for check, inputs in zip(checks, drawn, strict=True)
-            for order in both_orders()
+            for order in both_orders(subject.secrets)
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
@@ -123,11 +125,10 @@ class CheckRunner:
         expected = expected_outputs(subject.task, inputs, check.dimensions)
         return compare_outputs(subject.task, check, outcome.buffers, expected).passed
 
-    def draw(self, task: Task, check: PlannedCheck) -> dict[str, Buffer]:
-        """Fresh inputs from a fresh seed."""
-        secret = self._config.secret
-        seed = secrets.randbits(63) if secret is None else int.from_bytes(secret.encode()[-7:], "big")
-        return draw_inputs(task, check.dimensions, check.distribution, seed)
+    @staticmethod
+    def draw(subject: Subject, check: PlannedCheck) -> dict[str, Buffer]:
+        """Inputs from a secret seed."""
+        return draw_inputs(subject.task, check.dimensions, check.distribution, subject.secrets.bits(63))
 
     def compare(
         self,
@@ -191,7 +192,7 @@ class CheckRunner:
     ) -> ExecutionRequest:
         """What the executor needs for one run; unwritten memory looks different in each."""
         large = check.dimensions == subject.task.timing_shape
-        pattern = fresh_poison()
+        pattern = fresh_poison(subject.secrets)
         try:
             return ExecutionRequest(
                 ptx=subject.ptx,

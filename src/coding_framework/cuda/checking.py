@@ -8,7 +8,6 @@ emulator faults on any access to them.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from coding_framework.cuda.contract import resolve_scratch
 from coding_framework.cuda.elements import decode_elements, poison
 from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.secrecy import Secrets
 from coding_framework.records import (
     Dimensions,
     Distribution,
@@ -43,9 +43,9 @@ class PlannedCheck:
     hidden: bool
 
 
-def plan_checks(task: Task) -> tuple[PlannedCheck, ...]:
+def plan_checks(task: Task, secrets: Secrets) -> tuple[PlannedCheck, ...]:
     """What every candidate runs: the fixed checks, and one on a shape that nobody knows before."""
-    return (*fixed_checks(task), PlannedCheck(secret_shape(task), "mixed", True))
+    return (*fixed_checks(task), PlannedCheck(secret_shape(task, secrets), "mixed", True))
 
 
 def fixed_checks(task: Task) -> tuple[PlannedCheck, ...]:
@@ -59,10 +59,10 @@ def fixed_checks(task: Task) -> tuple[PlannedCheck, ...]:
     return tuple(plan)
 
 
-def secret_shape(task: Task) -> dict[str, int]:
+def secret_shape(task: Task, secrets: Secrets) -> dict[str, int]:
     """Extents that nobody knows before: hidden shapes are fixed, and in time a policy could learn them."""
     limits = {name: max(shape[name] for shape in task.hidden_shapes) for name in task.dimensions}
-    return {name: 1 + secrets.randbelow(limit) for name, limit in limits.items()}
+    return {name: 1 + secrets.below(limit) for name, limit in limits.items()}
 
 
 def poisoned_buffers(

@@ -7,13 +7,12 @@ reached through float32, as hardware reaches it. It does not know tasks, toleran
 
 from __future__ import annotations
 
-import secrets
-
 import numpy as np
 import numpy.typing as npt
 
 from coding_framework.cuda.contract import numpy_dtype
 from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.secrecy import Secrets
 
 Floats = npt.NDArray[np.float64]
 BFLOAT16_NAN = np.uint16(0x7FFF)
@@ -21,13 +20,14 @@ ELEMENT_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int32": 4}
 _QUIET_NAN = 0x7FC00000
 
 
-def fresh_poison() -> int:
+def fresh_poison(secrets: Secrets | None = None) -> int:
     """A secret bit pattern for memory that nobody wrote, one for each run.
 
     A quiet NaN as float32 and, in its upper half, as float16 and bfloat16; as int32 a number that no
     task computes. Secret, so that a kernel cannot tell unwritten memory by looking.
     """
-    return _QUIET_NAN | secrets.randbits(22) | (secrets.randbits(1) << 31)
+    drawn = secrets or Secrets()
+    return _QUIET_NAN | drawn.bits(22) | (drawn.bits(1) << 31)
 
 
 def encode_elements(values: Floats, dtype: str) -> Buffer:

@@ -30,6 +30,7 @@ from coding_framework.cuda.contract import ContractViolation, buffer_names, pars
 from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.secrecy import secrets_of
 from coding_framework.cuda.verdicts import (
     compile_error_words,
     contract_words,
@@ -42,6 +43,7 @@ from coding_framework.records import (
     Candidate,
     CompilationResult,
     Evaluation,
+    Finding,
     Gate,
     KernelTiming,
     LaunchPlan,
@@ -92,6 +94,11 @@ class Judge:
         message = passed_words(timing, profile)
         return _evaluation(task, candidate, progress, Verdict.PASSED, message, timing=timing, profile=profile)
 
+    def findings(self, candidate: Candidate) -> tuple[Finding, ...]:
+        """What is said of this text whether it runs or not."""
+        security, safety = self._findings(candidate)
+        return (*security, *safety)
+
     def close(self) -> None:
         """End the worker processes."""
         self._compiler.close()
@@ -119,7 +126,8 @@ class Judge:
             progress.compilation = self._compiler.compile(candidate.source)
             if not progress.compilation.success:
                 _reject_uncompiled(progress.compilation)
-        subject = Subject(task, plan, progress.compilation)
+        secrets = secrets_of(self.config.secret, task, plan, progress.compilation)
+        subject = Subject(task, plan, progress.compilation, secrets)
         progress.deadline = time.monotonic() + self._backend.total_timeout_s
         with progress.gate(Gate.CHECK):
             self._backend.runner.check_all(subject, progress)
@@ -143,12 +151,16 @@ class Judge:
             raise Rejected(outcome.verdict, outcome.message)
         return outcome.timing.as_kernel_timing(), None
 
-    def _analyse(self, candidate: Candidate, progress: Progress) -> None:
-        """Static analysis is the first filter, not the defence: the gates behind it assume the worst."""
+    def _findings(self, candidate: Candidate) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         security = self._security.validate(candidate.source, contract=candidate.contract)
         safety = self._safety.analyze(candidate.source, contract=candidate.contract)
-        progress.findings = (*security.findings, *safety.findings)
-        worst = next((finding for finding in security.findings if finding.severity == "critical"), None)
+        return tuple(security.findings), tuple(safety.findings)
+
+    def _analyse(self, candidate: Candidate, progress: Progress) -> None:
+        """Static analysis is the first filter, not the defence: the gates behind it assume the worst."""
+        security, safety = self._findings(candidate)
+        progress.findings = (*security, *safety)
+        worst = next((finding for finding in security if finding.severity == "critical"), None)
         if worst is not None:
             raise Rejected(Verdict.UNSAFE, unsafe_words(worst), worst.line)
 

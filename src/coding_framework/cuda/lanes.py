@@ -7,7 +7,6 @@ says which one it is. The keys travel, the verdicts do not: a lane may be a proc
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.contract import ContractViolation, parse_launch_plan
 from coding_framework.cuda.judge import Judge
-from coding_framework.records import Candidate, CompilationResult, Evaluation, ModuleTask, Task
-
-_PLACES = {"launches": {"__all__": {"line", "text"}}, "scratch": {"__all__": {"line"}}}
+from coding_framework.cuda.secrecy import code_digest
+from coding_framework.records import Candidate, CompilationResult, Evaluation, Finding, ModuleTask, Task
 
 
 @dataclass(frozen=True)
@@ -32,6 +30,8 @@ class LaneAnswer:
     """Empty for what was not compiled, and for contracts with host code."""
     compilation: CompilationResult | None
     duration_s: float
+    findings: tuple[Finding, ...] = ()
+    """Of this very text, where the code is known."""
 
 
 class Lane(Protocol):
@@ -50,8 +50,7 @@ def code_key(task: Task | ModuleTask, candidate: Candidate, compilation: Compila
         plan = parse_launch_plan(candidate.source, task)
     except ContractViolation:
         return ""
-    words = (task.name, plan.model_dump_json(exclude=_PLACES), compilation.ptx_key)
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+    return code_digest(task, plan, compilation)
 
 
 class _KnownCode(Exception):
@@ -89,13 +88,16 @@ class JudgeLane:
 
         self._compiler.watch = watch
         evaluation: Evaluation | None = None
+        findings: tuple[Finding, ...] = ()
         try:
             evaluation = self._judge.judge(task, candidate)
         except _KnownCode:
-            pass
+            findings = self._judge.findings(candidate)
         finally:
             self._compiler.watch = None
-        return LaneAnswer(evaluation, seen.code_key, seen.compilation, time.perf_counter() - started)
+        return LaneAnswer(
+            evaluation, seen.code_key, seen.compilation, time.perf_counter() - started, findings
+        )
 
     def close(self) -> None:
         """End its processes."""

@@ -169,7 +169,9 @@ class JudgePool:
             passed = self._memory.by_code(answer.code_key)
             if passed is not None and answer.compilation is not None:
                 self._count("num_shared")
-                return answer.code_key, restated(passed, candidate, answer.compilation, answer.duration_s)
+                return answer.code_key, restated(
+                    passed, candidate, answer.compilation, answer.findings, answer.duration_s
+                )
             answer = self._ask(task, candidate, frozenset())  # forgotten while the lane compiled
         assert answer.evaluation is not None
         self._count("num_judged")

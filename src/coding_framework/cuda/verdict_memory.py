@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, defaultdict
 
-from coding_framework.records import Candidate, CompilationResult, Evaluation, Gate
+from coding_framework.records import Candidate, CompilationResult, Evaluation, Finding, Gate
 
 MAX_REMEMBERED = 4096
 
@@ -64,10 +64,14 @@ class VerdictMemory:
 
 
 def restated(
-    evaluation: Evaluation, candidate: Candidate, compilation: CompilationResult, duration_s: float
+    evaluation: Evaluation,
+    candidate: Candidate,
+    compilation: CompilationResult,
+    findings: tuple[Finding, ...],
+    duration_s: float,
 ) -> Evaluation:
-    """A pass of the same code, as the evaluation of this candidate: its text, its compilation, its time."""
+    """A pass of the same code as the evaluation of this candidate: with its text, findings and time."""
     if not evaluation.passed:
         raise ValueError("only a pass is the same for every text with the same code")
-    own = {"candidate": candidate, "compilation": compilation, "source_line": None}
+    own = {"candidate": candidate, "compilation": compilation, "findings": findings, "source_line": None}
     return evaluation.model_copy(update={**own, "gate_seconds": {Gate.COMPILE: duration_s}})

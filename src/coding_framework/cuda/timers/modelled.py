@@ -14,6 +14,7 @@ from coding_framework.cuda.executors.base import BlockOrder
 from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
 from coding_framework.cuda.executors.emulator.time_model import profile_from_counters
 from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.secrecy import Secrets, secrets_of
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.errors import JudgeFault
 from coding_framework.records import KernelTiming, ProfileReport, Task, Verdict
@@ -43,10 +44,10 @@ class ModelledTimer:
         """The modelled time beside that of the naive kernel."""
         task = subject.task
         check = PlannedCheck(task.timing_shape, "mixed", hidden=True)
-        inputs = self._runner.draw(task, check)
+        inputs = self._runner.draw(subject, check)
         outcome = self._runner.run(subject, check, inputs, progress)
         self._runner.compare(task, check, inputs, outcome, progress)
-        for order in _orders() if outcome.may_depend_on_order else ():
+        for order in _orders(subject.secrets) if outcome.may_depend_on_order else ():
             again = self._runner.run(subject, check, inputs, progress, order)
             progress.checks.pop()  # one check, however often it is made
             self._runner.compare(task, check, inputs, again, progress)
@@ -73,11 +74,11 @@ class ModelledTimer:
     def _baseline_time(self, task: Task) -> float:
         """The naive kernel under the same protocol, modelled once for each task."""
         if task.baseline not in self._baseline_us:
-            subject = baseline_subject(task, self._compiler)
+            subject = baseline_subject(task, self._compiler, self._config.secret)
             check = PlannedCheck(task.timing_shape, task.distributions[0], hidden=False)
             progress = Progress(deadline=time.monotonic() + self._config.total_timeout_s)
             try:
-                outcome = self._runner.run(subject, check, self._runner.draw(task, check), progress)
+                outcome = self._runner.run(subject, check, self._runner.draw(subject, check), progress)
             except Rejected as rejection:
                 raise JudgeFault(f"the baseline of {task.name} was rejected: {rejection}") from None
             self._baseline_us[task.baseline] = profile_from_counters(
@@ -93,15 +94,16 @@ class ModelledTimer:
         )
 
 
-def _orders() -> Iterator[BlockOrder]:
+def _orders(secrets: Secrets) -> Iterator[BlockOrder]:
     """Secret orders of blocks: a cheat for this shape alone meets no others."""
     for _ in range(NUM_ORDERS):
-        yield from both_orders()
+        yield from both_orders(secrets)
 
 
-def baseline_subject(task: Task, compiler: CUDACompiler) -> Subject:
+def baseline_subject(task: Task, compiler: CUDACompiler, secret: str | None = None) -> Subject:
     """The task's naive kernel, compiled."""
     compilation = compiler.compile(task.baseline)
     if not compilation.success:
         raise JudgeFault(f"the baseline of {task.name} does not compile: {compilation.errors}")
-    return Subject(task, parse_launch_plan(task.baseline, task), compilation)
+    plan = parse_launch_plan(task.baseline, task)
+    return Subject(task, plan, compilation, secrets_of(secret, task, plan, compilation))

@@ -6,6 +6,7 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 from __future__ import annotations
 
 from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig, SFTConfig
+from coding_framework.cuda.secrecy import repeatable
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.machine import Machine
 
@@ -22,7 +23,7 @@ def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
             "model": model,
             "sft": _sft(config.sft, model.attention, machine),
             "rl": _rl(config, num_gpus, machine),
-            "judge": config.judge.model_copy(update={"executor": executor}),
+            "judge": repeatable(config.judge.model_copy(update={"executor": executor}), config.run.seed),
         }
     )
 
