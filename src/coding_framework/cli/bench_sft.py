@@ -73,7 +73,8 @@ def _show(result: BenchSFTResult) -> None:
     rows = f"packed rows of {result.row_tokens:,} tokens" if result.row_tokens else "padded batches"
     table = Table(
         *("trainer", "what", "figure"),
-        title=f"{result.model}, {result.method}, {result.device}: {result.pairs_per_step} pairs a step, "
+        title=f"{result.model}, {result.method}, {result.workers} × {result.device}: "
+        f"{result.pairs_per_step} pairs a step, "
         f"{rows} ({result.attention})",
     )
     for figures in (result.ours, *([result.trl] if result.trl else [])):

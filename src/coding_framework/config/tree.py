@@ -129,6 +129,9 @@ class SFTConfig(Record):
     (`model.attention`) pairs stand in padded batches that compute their common beginning once."""
     checkpoint_activations: bool | None = None
     """Whether activations are computed twice instead of kept; None: if memory demands it."""
+    workers: int | None = Field(default=None, ge=1)
+    """Processes of this machine that share the pairs of each step, each with the whole model and a GPU of
+    its own; without GPUs they share the cores. None: one for each GPU, else one."""
     lora_rank: int = Field(default=16, ge=1)
     """Rank of the adapters on all linear layers."""
     lora_alpha: int = Field(default=32, ge=1)

@@ -62,6 +62,7 @@ def bench_sft(
         method=sft.method,
         attention=config.model.attention,
         pairs_per_step=per_step,
+        workers=sft.workers or 1,
         row_tokens=sft.batch_tokens,
         ours=ours,
         trl=theirs,

@@ -56,6 +56,8 @@ class BenchSFTResult(Record):
     """How rows are attended to."""
     pairs_per_step: int = Field(ge=1)
     """Of all forward passes of a step."""
+    workers: int = Field(ge=1)
+    """Processes of ours that shared a step; TRL's is always one."""
     row_tokens: int | None = Field(default=None, ge=1)
     """Limit of a packed row; None where rows are padded."""
     ours: SFTFigures

@@ -21,7 +21,7 @@ def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
     return config.model_copy(
         update={
             "model": model,
-            "sft": _sft(config.sft, model.attention, machine),
+            "sft": _sft(config.sft, model.attention, machine, num_gpus),
             "rl": _rl(config, num_gpus, machine),
             "judge": repeatable(config.judge.model_copy(update={"executor": executor}), config.run.seed),
         }
@@ -36,8 +36,9 @@ def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
     return model.model_copy(update={"dtype": dtype, "attention": attention})
 
 
-def _sft(sft: SFTConfig, attention: str, machine: Machine) -> SFTConfig:
+def _sft(sft: SFTConfig, attention: str, machine: Machine, num_gpus: int) -> SFTConfig:
     """Packed rows of 16,384 tokens keep a large card busy; a smaller one holds what its memory holds."""
+    sft = sft.model_copy(update={"workers": sft.workers or max(1, min(num_gpus, len(machine.cards)))})
     if attention == "sdpa":
         return sft
     memory = min((card.memory_bytes for card in machine.cards), default=0)

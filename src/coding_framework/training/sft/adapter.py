@@ -114,5 +114,8 @@ def _load_packed(model_path: Path) -> Any:
     )
     with quiet_transformers():
         return AutoModelForCausalLM.from_pretrained(
-            model_path, quantization_config=packing, dtype=torch.bfloat16, device_map={"": 0}
+            model_path,
+            quantization_config=packing,
+            dtype=torch.bfloat16,
+            device_map={"": torch.cuda.current_device()},
         )

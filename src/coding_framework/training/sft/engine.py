@@ -30,6 +30,7 @@ from coding_framework.training.sft.loss import answer_loss, learning_rate_at, ro
 from coding_framework.training.sft.memory import checkpoints_activations, peak_memory_bytes
 from coding_framework.training.sft.results import SFTStep
 from coding_framework.training.sft.rows import join, share_out
+from coding_framework.training.sft.team import Team
 
 if TYPE_CHECKING:
     import torch
@@ -39,14 +40,22 @@ log = structlog.stdlib.get_logger(__name__)
 MAX_GRADIENT_NORM = 1.0
 
 
+_PASSING = (
+    "enabled",
+    "pairs",
+    "agents",
+    "checkpoint_every",
+    "batch_tokens",
+    "checkpoint_activations",
+    "workers",
+    *("steps", "epochs"),  # a run may be extended
+)
+"""Settings that may change between stop and resume."""
+
+
 def _lasting(config: SFTConfig) -> str:
-    """The settings that shape the result; the others may change between stop and resume."""
-    return config.model_dump_json(
-        exclude={
-            *("enabled", "pairs", "agents", "checkpoint_every", "batch_tokens", "checkpoint_activations"),
-            *("steps", "epochs"),  # a run may be extended
-        }
-    )
+    """The settings that shape the result."""
+    return config.model_dump_json(exclude={*_PASSING})
 
 
 class SFTEngine:
@@ -61,6 +70,7 @@ class SFTEngine:
         padding_id: int,
         seed: int,
         attention: str,
+        team: Team,
     ) -> None:
         import torch
 
@@ -70,6 +80,7 @@ class SFTEngine:
         self.checkpoints = checkpoints
         self.padding_id = padding_id
         self.seed = seed
+        self.team = team
         self.row_tokens = _row_tokens(config, attention)
         self.model = load_trainable(model_path, config, attention)
         self.device = next(self.model.parameters()).device
@@ -99,14 +110,15 @@ class SFTEngine:
             state = load_checkpoint(found[-1], self.model, self.optimizer, self.state.fingerprint)
             self.state = state.of_length(self.steps)
 
-    def train(self, on_step: Callable[[SFTStep], None], should_stop: Callable[[], bool]) -> None:
+    def train(self, on_step: Callable[[SFTStep], object], should_stop: Callable[[], bool]) -> None:
         self.model.train()
         while self.state.step < self.steps:
             step = self._step()
             self.state = self.state._replace(step=step.step, losses=(*self.state.losses, step.loss))
             on_step(step)
-            stop = should_stop()
-            if stop or step.step % self.config.checkpoint_every == 0 or step.step == self.steps:
+            stop = self.team.agree(should_stop(), self.device)
+            saving = not self.team.rank
+            if saving and (stop or step.step % self.config.checkpoint_every == 0 or step.step == self.steps):
                 save_checkpoint(self.checkpoints, self.state, self.model, self.optimizer)
             if stop and step.step < self.steps:
                 raise TrainingInterrupted(
@@ -117,11 +129,11 @@ class SFTEngine:
         import torch
 
         started, laps = time.monotonic(), Laps(self.device)
-        torch.manual_seed(hash((self.seed, self.state.step)))
+        torch.manual_seed(hash((self.seed, self.state.step)) + self.team.rank)
         rate = self._set_learning_rate()
-        batches = self._batches()
-        tokens = sum(len(self.examples[index].answer_ids) for batch in batches for index in batch)
-        loss, norm = self._backward(batches, tokens, laps)
+        pairs = [self.examples[index] for batch in self._planned() for index in batch]
+        answer_tokens = sum(len(pair.answer_ids) for pair in pairs)
+        loss, norm = self._backward(self._batches(), answer_tokens, laps)
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise TrainingError(
                 f"the loss of SFT step {self.state.step + 1} is {loss}: start again with a lower "
@@ -137,8 +149,8 @@ class SFTEngine:
             loss=loss,
             learning_rate=rate,
             gradient_norm=norm,
-            answer_tokens=tokens,
-            tokens=sum(self.examples[index].length for batch in batches for index in batch),
+            answer_tokens=answer_tokens,
+            tokens=sum(pair.length for pair in pairs),
             seconds=time.monotonic() - started,
             split=split,
             peak_memory_bytes=peak_memory_bytes(),
@@ -156,15 +168,21 @@ class SFTEngine:
             group["lr"] = rate
         return rate
 
-    def _batches(self) -> list[tuple[int, ...]]:
-        """The pairs of this step, cut into forward passes."""
+    def _planned(self) -> list[tuple[int, ...]]:
+        """The pairs of this step, of all processes, as batches."""
         first = self.state.step * self.config.gradient_accumulation_steps
-        batches = self.plan[first : first + self.config.gradient_accumulation_steps]
+        return self.plan[first : first + self.config.gradient_accumulation_steps]
+
+    def _batches(self) -> list[tuple[int, ...]]:
+        """What this process takes of them, cut into forward passes."""
         if self.row_tokens is None:
-            return batches
-        pairs = [index for batch in batches for index in batch]
-        rows = share_out([self.examples[index].length for index in pairs], self.row_tokens)
-        return [tuple(pairs[place] for place in row) for row in rows]
+            mine = [tuple(self.team.share(batch)) for batch in self._planned()]
+        else:
+            pairs = [index for batch in self._planned() for index in batch]
+            lengths = [self.examples[index].length for index in pairs]
+            rows = share_out(lengths, self.row_tokens, multiple=self.team.size)
+            mine = [tuple(pairs[place] for place in row) for row in self.team.share(rows)]
+        return [batch for batch in mine if batch]
 
     def _backward(self, batches: Sequence[Sequence[int]], tokens: int, laps: Laps) -> tuple[float, float]:
         """Mean loss and norm of the gradients; every answer token weighs the same, wherever it stands."""
@@ -178,9 +196,23 @@ class SFTEngine:
             loss.backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
             laps.mark("backward_s")
+        self._add_up(total)
+        laps.mark("exchange_s")
         norm = torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRADIENT_NORM)
         mean, length = torch.stack([total, norm]).tolist()  # the one time that a step waits for the device
         return mean, length
+
+    def _add_up(self, total: torch.Tensor) -> None:
+        """Loss and gradients of all processes; one that had no pair brings zeros."""
+        import torch
+
+        if self.team.size == 1:
+            return
+        for weight in self.parameters:
+            if weight.grad is None:
+                weight.grad = torch.zeros_like(weight)
+        self.team.add_up([weight.grad for weight in self.parameters])
+        self.team.add_up([total])
 
     def _loss(self, batch: Sequence[int], laps: Laps) -> torch.Tensor:
         examples = [self.examples[index] for index in batch]

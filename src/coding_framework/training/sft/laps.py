@@ -14,7 +14,7 @@ from coding_framework.training.sft.results import StepSplit
 if TYPE_CHECKING:
     import torch
 
-Part = Literal["rows_s", "forward_s", "backward_s", "update_s"]
+Part = Literal["rows_s", "forward_s", "backward_s", "exchange_s", "update_s"]
 
 
 class Laps:

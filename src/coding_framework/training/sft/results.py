@@ -30,6 +30,8 @@ class StepSplit(Record):
     """From the tokens to the loss."""
     backward_s: float = Field(default=0.0, ge=0)
     """Gradients, with activations that are computed twice."""
+    exchange_s: float = Field(default=0.0, ge=0)
+    """Gradients added up over the processes, with the waiting for the slowest."""
     update_s: float = Field(default=0.0, ge=0)
     """Clipping and the optimizer."""
 

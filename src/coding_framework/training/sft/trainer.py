@@ -2,7 +2,8 @@
 
 Guaranteed: the loss covers answer tokens only, the end token included; a run that was stopped and
 resumed gives the losses of one that was not; whatever ends a run early, the last checkpoint stays
-whole; the pairs of a step do not depend on how they are cut into forward passes. Not guaranteed: equal
+whole; the pairs of a step do not depend on how
+they are cut into forward passes, nor on how many processes share them (`sft.workers`). Not guaranteed: equal
 losses across machines or thread counts.
 """
 
@@ -13,11 +14,12 @@ from pathlib import Path
 
 from coding_framework.agents.models.loading import load_tokenizer, require_transformers
 from coding_framework.config import SFTConfig
-from coding_framework.training.sft.engine import SFTEngine
 from coding_framework.training.sft.examples import tokenize_pairs
-from coding_framework.training.sft.export import export_model
 from coding_framework.training.sft.interrupts import deferred_interrupts
+from coding_framework.training.sft.job import Listener, SFTJob, SFTLeft, do_job
 from coding_framework.training.sft.results import PairLike, SFTResult, SFTStep
+from coding_framework.training.sft.team import Team
+from coding_framework.training.sft.workers import train_in_team
 
 
 def run_sft(
@@ -39,21 +41,23 @@ def run_sft(
     `on_start` is told how many steps were done before. With more steps than at first a finished run goes on.
     """
     require_transformers()
-    tokenizer = load_tokenizer(model_path)
-    examples, too_long = tokenize_pairs(tokenizer, pairs, config.max_length)
-    run = SFTEngine(
-        examples, config, model_path, output_dir / "checkpoints", tokenizer.pad_token_id, seed, attention
-    )
-    if resume:
-        run.resume()
-    on_start(run.state.step)
+    examples, too_long = tokenize_pairs(load_tokenizer(model_path), pairs, config.max_length)
+    job = SFTJob(tuple(examples), config, model_path, output_dir, seed, attention, resume)
     with deferred_interrupts() as interrupted:
-        run.train(on_step, lambda: interrupted() or should_stop())
-    adapter_dir, model_dir = export_model(run.model, tokenizer, model_path, output_dir)
+        listener = Listener(on_start, on_step, lambda: interrupted() or should_stop())
+        left = _do(job, config.workers or 1, listener)
     return SFTResult(
-        adapter_dir=adapter_dir,
-        model_dir=model_dir,
-        losses=run.state.losses,
+        adapter_dir=left.adapter_dir,
+        model_dir=left.model_dir,
+        losses=left.losses,
         pairs_used=len(examples),
         pairs_too_long=too_long,
     )
+
+
+def _do(job: SFTJob, workers: int, listener: Listener) -> SFTLeft:
+    if workers > 1:
+        return train_in_team(job, workers, listener)
+    left = do_job(job, Team(), listener)
+    assert left is not None, "a team of one exports"
+    return left
