@@ -148,7 +148,7 @@ class Pipeline:
                 self._stop_if_asked()
 
             drafts = self._drafts(pool, total)
-            workers = self.config.judge.workers
+            workers = self.config.judge.num_workers
             report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
         write_pairs(path, report.pairs)
         log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)

@@ -48,7 +48,7 @@ extern "C" __global__ void row_sum(const float* x, float* y, int rows, int cols)
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    one = Judge(JudgeConfig(run_timeout_s=60, total_timeout_s=120))
+    one = Judge(JudgeConfig(executor="emulator", run_timeout_s=60, total_timeout_s=120))
     yield one
     one.close()
 

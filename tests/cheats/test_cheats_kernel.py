@@ -15,7 +15,7 @@ from coding_framework.cuda.pool import JudgePool
 from judge_suite import Cheat, Row, cheat_row, manifest
 
 CHEATS = [cheat for cheat in manifest().cheat if cheat.emulator]
-LIMITS = JudgeConfig(workers=2, compile_timeout_s=6, run_timeout_s=6, total_timeout_s=10)
+LIMITS = JudgeConfig(executor="emulator", workers=2, compile_timeout_s=6, run_timeout_s=6, total_timeout_s=10)
 """Bombs run into these; nothing honest comes near them."""
 
 

@@ -58,7 +58,8 @@ def test_judge_reads_standard_input() -> None:
         (("tasks", "nothing_like_it"), "there is no task named 'nothing_like_it'"),
         (("train", "--config", "nothing"), "no config file nothing"),
         (("train", "--resume", "nowhere"), "nowhere is not a run folder"),
-        (("train", "--resume", ".", "--set", "rl.steps=1"), "leave out --config and --set"),
+        (("train", "--resume", ".", "--config", "quick"), "leave out --config"),
+        (("train", "--resume", ".", "--set", "rl.steps=1"), ". is not a run folder"),
         (
             ("train", "--set", 'tasks.train=["nothing"]', "--set", "run.output_dir=out"),
             "no task named 'nothing'",

@@ -26,7 +26,7 @@ VECTOR_ADD = get_task("vector_add")
 
 @pytest.fixture(scope="module")
 def the_judge() -> Iterator[Judge]:
-    made = Judge(JudgeConfig(run_timeout_s=20, total_timeout_s=40))
+    made = Judge(JudgeConfig(executor="emulator", run_timeout_s=20, total_timeout_s=40))
     yield made
     made.close()
 
@@ -175,7 +175,7 @@ def test_a_time_that_the_device_cannot_reach_is_rejected() -> None:
 
 
 def test_the_limit_of_all_runs_together_is_named_as_such() -> None:
-    one = Judge(JudgeConfig(total_timeout_s=1e-6))
+    one = Judge(JudgeConfig(executor="emulator", total_timeout_s=1e-6))
     evaluation = one.judge(VECTOR_ADD, Candidate(source=VECTOR_ADD.baseline))
     one.close()
     assert evaluation.verdict is Verdict.TIMEOUT
@@ -191,7 +191,7 @@ def test_a_fixed_secret_reproduces_a_verdict() -> None:
     source = VECTOR_ADD.baseline.replace("a[i] + b[i]", "a[i] + b[i] * 1.001f")
     messages = set()
     for _ in range(2):
-        one = Judge(JudgeConfig(secret="again"))
+        one = Judge(JudgeConfig(executor="emulator", secret="again"))
         messages.add(one.judge(VECTOR_ADD, Candidate(source=source)).message)
         one.close()
     assert len(messages) == 1

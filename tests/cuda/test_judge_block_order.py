@@ -82,7 +82,7 @@ extern "C" __global__ void row_sum(const float* x, float* y, int rows, int cols)
 
 @pytest.fixture(scope="module")
 def the_judge() -> Iterator[Judge]:
-    made = Judge(JudgeConfig(run_timeout_s=20, total_timeout_s=40))
+    made = Judge(JudgeConfig(executor="emulator", run_timeout_s=20, total_timeout_s=40))
     yield made
     made.close()
 

@@ -107,7 +107,7 @@ def row_sum_task(dtype: DType) -> Task:
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[Judge]:
-    made = Judge(JudgeConfig(run_timeout_s=20, total_timeout_s=40))
+    made = Judge(JudgeConfig(executor="emulator", run_timeout_s=20, total_timeout_s=40))
     yield made
     made.close()
 

@@ -31,7 +31,7 @@ def verdicts(request: pytest.FixtureRequest) -> dict[str, Evaluation]:
     """Every kernel that was asked for, by its source, judged side by side: there are some 200 of them."""
     chosen = [item.callspec.params for item in request.session.items if _judges_a_kernel(item)]
     questions = [(params["task"], Candidate(source=params["source"])) for params in chosen]
-    with JudgePool(JudgeConfig(workers=2)) as pool:
+    with JudgePool(JudgeConfig(executor="emulator", workers=2)) as pool:
         answers = pool.judge_many(questions)
     return {candidate.source: answer for (_, candidate), answer in zip(questions, answers, strict=True)}
 

@@ -27,7 +27,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "problems").glob("*.
 
 @pytest.fixture(scope="module")
 def compiler() -> Iterator[CUDACompiler]:
-    with CUDACompiler(CompilerSettings.for_judge(JudgeConfig())) as one:
+    with CUDACompiler(CompilerSettings.for_judge(JudgeConfig(executor="emulator"))) as one:
         yield one
 
 

@@ -77,7 +77,7 @@ def test_the_kernels_of_a_benchmark_never_repeat_and_still_pass() -> None:
 
 def test_every_hostile_kernel_is_rejected_when_it_runs() -> None:
     task = get_task("scale")
-    judge = Judge(JudgeConfig(run_timeout_s=5))
+    judge = Judge(JudgeConfig(executor="emulator", run_timeout_s=5))
     try:
         found = {kind: judge.judge(task, c) for kind, c in islice(hostile_kernels(task), len(HOSTILE))}
     finally:

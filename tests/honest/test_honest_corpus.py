@@ -18,7 +18,7 @@ CORPUS = [*catalogue_corpus(), *written_corpus()]
 
 @pytest.fixture(scope="module")
 def emulator() -> Iterator[JudgePool]:
-    with JudgePool(JudgeConfig(workers=2)) as made:
+    with JudgePool(JudgeConfig(executor="emulator", workers=2)) as made:
         yield made
 
 

@@ -235,9 +235,9 @@ def test_the_kind_of_the_times_is_the_recorded_one(
     monkeypatch.chdir(tmp_path)
     config = FrameworkConfig.model_validate({"judge": {"executor": executor}})
     run = RunFolder.create(tmp_path / "runs", "demo", config.model_dump_json())
-    assert f"{executor}, sm_90, {before}" in page(run)
+    assert f"{executor}, auto, {before}" in page(run)
     fill_everything(run)
-    assert f"{executor}, sm_90, {after}" in page(run)
+    assert f"{executor}, auto, {after}" in page(run)
 
 
 def test_the_report_is_one_file_that_loads_nothing(run: RunFolder) -> None:

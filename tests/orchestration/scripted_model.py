@@ -28,7 +28,7 @@ WRONG = SLOW.replace("c < cols", "c < cols - 1")
 BROKEN = SLOW.replace("float total", "flaot total")
 FAST = variants("row_sum")[0].source
 SETTINGS = ConversationConfig(max_turns=4, early_stop_reward=1.0)
-JUDGE = JudgeConfig(workers=1, secret="the same inputs in every process")
+JUDGE = JudgeConfig(executor="emulator", workers=1, secret="the same inputs in every process")
 CONVERSATION_ID = "scripted-1"
 
 

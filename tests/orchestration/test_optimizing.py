@@ -34,7 +34,7 @@ SETTINGS = OptimizeSettings(
     tries=2,
     conversation=ConversationConfig(max_turns=2, early_stop_reward=1.0),
     reward=RewardConfig(),
-    judge=JudgeConfig(),
+    judge=JudgeConfig(executor="emulator"),
 )
 
 

@@ -44,7 +44,7 @@ def settings(tmp_path: Path) -> WorkerSettings:
         run_dir=run.path,
         conversation=ConversationConfig(max_turns=3, early_stop_reward=1.0, discount=0.5),
         reward=RewardConfig(),
-        judge=JudgeConfig(),
+        judge=JudgeConfig(executor="emulator"),
     )
     made.write()
     return made

@@ -82,7 +82,7 @@ def settings(tmp_path: Path) -> WorkerSettings:
         run_dir=RunFolder.create(tmp_path, "run", "{}").path,
         conversation=ConversationConfig(),
         reward=RewardConfig(),
-        judge=JudgeConfig(),
+        judge=JudgeConfig(executor="emulator"),
     )
     made.write()
     return made

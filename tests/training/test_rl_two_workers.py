@@ -37,7 +37,7 @@ CONFIG = FrameworkConfig(
     conversation=ConversationConfig(
         max_turns=1, max_prompt_tokens=512, max_response_tokens=16, early_stop_reward=0.5
     ),
-    judge=JudgeConfig(workers=1),
+    judge=JudgeConfig(executor="emulator", workers=1),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -147,14 +146,12 @@ def _judge_config(
     """The configured judge with what was named here; the executor is chosen, and said, once for all lanes."""
     from coding_framework.config import load_config
     from coding_framework.cuda.backend import choose_executor
+    from coding_framework.records.cores import usable_cores
 
     loaded = load_config(config, set_ or ()).judge
-    named = {"executor": executor, "workers": workers or len(os.sched_getaffinity(0))}
+    named = {"executor": executor, "workers": workers or usable_cores()}
     chosen = loaded.model_validate({**loaded.model_dump(), **named})
-    taken = {"executor": choose_executor(chosen)}
-    if taken["executor"] == "gpu" and config is None and not set_:
-        taken["architecture"] = "auto"
-    return chosen.model_validate({**chosen.model_dump(), **taken})
+    return chosen.model_copy(update={"executor": choose_executor(chosen)})
 
 
 def _show_judge(result: BenchJudgeResult) -> None:

@@ -12,6 +12,7 @@ from coding_framework.config.curriculum import CurriculumConfig
 from coding_framework.config.reward import RewardConfig
 from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
+from coding_framework.records.cores import usable_cores
 
 
 class RunConfig(Record):
@@ -41,8 +42,9 @@ class ModelConfig(Record):
 class JudgeConfig(Record):
     """How candidates are judged."""
 
-    executor: Literal["emulator", "gpu", "auto"] = "emulator"
-    """What runs the kernels; `auto` is the GPU where there is one, and says which it took."""
+    executor: Literal["emulator", "gpu", "auto"] = "auto"
+    """What runs the kernels; `auto` is the GPU where there is one, else the emulator: every time says whether
+    it was measured or modelled. In training `auto` is the GPU if training uses one."""
     gpu_index: int = Field(default=0, ge=0)
     """Which device of the driver."""
     gpu_run_timeout_s: float = Field(default=3, gt=0)
@@ -62,7 +64,7 @@ class JudgeConfig(Record):
     """Of host code: least share of the device time in kernels of its own; the library may do the rest."""
     compile_flags: tuple[str, ...] = ()
     """Passed to the compiler as they are, e.g. `--use_fast_math`."""
-    architecture: str = Field(default="sm_90", pattern=r"^(auto|sm_\d+a?)$")
+    architecture: str = Field(default="auto", pattern=r"^(auto|sm_\d+a?)$")
     """GPU architecture to compile for; `auto` asks the driver, and is `sm_90` where there is none."""
     compile_timeout_s: float = Field(default=30, gt=0)
     """Limit of one compilation."""
@@ -74,13 +76,18 @@ class JudgeConfig(Record):
     """Memory limit of an executor process."""
     total_timeout_s: float = Field(default=30, gt=0)
     """Limit of all runs of one candidate together; kernels on a GPU have `gpu_run_timeout_s` alone."""
-    workers: int = Field(default=2, ge=1)
-    """Candidates judged at the same time."""
+    workers: int | None = Field(default=None, ge=1)
+    """Candidates judged at the same time; None: one for each core, sixteen at most."""
     pool: Literal["local", "ray"] = "local"
     """Where: processes of this machine, or actors on the machines of a Ray cluster."""
     secret: str | None = None
     """Fixes the random inputs, for repeating a verdict; None: fresh ones, and in a training without a GPU
     such that follow from the run's seed and the candidate's code, so that a resumed run repeats itself."""
+
+    @property
+    def num_workers(self) -> int:
+        """`workers`, or what fits this machine."""
+        return self.workers or min(usable_cores(), 16)
 
 
 class ConversationConfig(Record):

@@ -46,7 +46,7 @@ def choose_executor(config: JudgeConfig) -> str:
     if config.gpu_index < len(gpus):
         return "gpu"
     if config.executor == "auto":
-        _log.warning("no_gpu", reason=reason, taken="emulator: times are modelled")
+        _log.info("no_gpu", reason=reason, taken="emulator: times are modelled")
         return "emulator"
     raise NotAvailableError(
         f"judge.executor is `gpu` but there is no GPU number {config.gpu_index} here ({reason}): use "

@@ -55,11 +55,11 @@ class LocalLanes:
     def __init__(self, config: JudgeConfig, make: Callable[[], Lane] | None = None) -> None:
         heard: set[str] = set()
         self._make = make or (
-            lambda: ProcessLane(config, heard=heard) if config.workers > 1 else JudgeLane(config)
+            lambda: ProcessLane(config, heard=heard) if config.num_workers > 1 else JudgeLane(config)
         )
-        self.width = config.workers
+        self.width = config.num_workers
         self._idle: queue.LifoQueue[Lane] = queue.LifoQueue()
-        for _ in range(config.workers):
+        for _ in range(self.width):
             self._idle.put(self._make())
 
     def ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
@@ -81,7 +81,7 @@ class LocalLanes:
 
 
 class JudgePool:
-    """`config.workers` judges side by side."""
+    """`config.num_workers` judges side by side."""
 
     def __init__(self, config: JudgeConfig | None = None, *, lanes: Lanes | None = None) -> None:
         self.config = config or JudgeConfig()

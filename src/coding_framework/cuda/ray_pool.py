@@ -24,6 +24,8 @@ from coding_framework.errors import JudgeFault, NotAvailableError
 from coding_framework.records import Candidate, ModuleTask, Task
 
 _ALLOWANCE_S = 120.0
+_LANES_OF_A_GPU = 8
+"""A judgement compiles on the CPU and waits for other lanes on the GPU."""
 
 
 class RayJudgePool(JudgePool):
@@ -98,18 +100,19 @@ def wants_gpus(config: JudgeConfig, num_gpus: int) -> bool:
 
 def _cpu_judges(config: JudgeConfig, num_cpus: int) -> ActorGroup:
     single = config.model_copy(update={"workers": 1, "executor": "emulator"})
-    count = max(1, min(config.workers, num_cpus))
+    count = max(1, min(config.workers or num_cpus, num_cpus))
     return ActorGroup(JudgeHost, (single,), count=count, lanes=1, num_cpus=1)
 
 
 def _gpu_judges(config: JudgeConfig, num_gpus: int) -> ActorGroup:
-    count = min(num_gpus, config.workers)
-    lanes = ceil(config.workers / count)
+    workers = config.workers or _LANES_OF_A_GPU * num_gpus
+    count = min(num_gpus, workers)
+    lanes = ceil(workers / count)
     one = config.model_copy(update={"workers": lanes, "gpu_index": 0})
     return ActorGroup(JudgeHost, (one,), count=count, lanes=lanes, num_cpus=1, num_gpus=1)
 
 
 def _compilers(config: JudgeConfig, num_cpus: int, architecture: str) -> ActorGroup:
-    count = max(1, min(config.workers, num_cpus // 2))
+    count = max(1, min(config.workers or num_cpus, num_cpus // 2))
     arguments: tuple[Any, ...] = (config, architecture)
     return ActorGroup(CompileHost, arguments, count=count, lanes=1, num_cpus=1)

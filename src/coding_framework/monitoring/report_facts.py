@@ -98,8 +98,15 @@ def _status(
         return "skipped by configuration", "muted"
     if last is None:
         return "not started", "muted"
-    of = f" of {planned.steps}" if planned is not None and planned.steps else ""
+    of = f" of {steps}" if (steps := _steps(planned)) else ""
     return f"unfinished: last recorded step is {last}{of}", "warn"
+
+
+def _steps(planned: SFTConfig | RLConfig | None) -> int | None:
+    """None where they depend on the number of pairs."""
+    if isinstance(planned, SFTConfig):
+        return planned.num_steps(0) if planned.epochs is None else None
+    return planned.steps if planned else None
 
 
 def _spent(phase: MetricPhase, state: RunState, history: RunHistory) -> str:

@@ -14,6 +14,7 @@ from pydantic import AwareDatetime, Field, JsonValue, ValidationError
 
 from coding_framework.errors import StorageError
 from coding_framework.records import Record
+from coding_framework.records.cores import usable_cores
 
 R = TypeVar("R", bound=Record)
 MetricPhase = Literal["sft", "rl", "evaluation"]
@@ -50,11 +51,10 @@ class MachineFacts(Record):
 
     @classmethod
     def of_this_machine(cls) -> MachineFacts:
-        usable = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
         return cls(
             system=f"{platform.system()} {platform.machine()}",
             processor=_field_of(Path("/proc/cpuinfo"), "model name") or platform.processor() or "unknown",
-            cores=len(usable),
+            cores=usable_cores(),
             memory_bytes=_memory_bytes(),
             gpus=_gpu_names(),
             python=platform.python_version(),

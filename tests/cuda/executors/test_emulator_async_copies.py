@@ -211,7 +211,7 @@ def test_copies_without_end_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture(scope="module")
 def the_judge() -> Iterator[Judge]:
-    made = Judge(JudgeConfig(run_timeout_s=20, total_timeout_s=40))
+    made = Judge(JudgeConfig(executor="emulator", run_timeout_s=20, total_timeout_s=40))
     yield made
     made.close()
 

@@ -35,7 +35,7 @@ class Workshop:
             per_family,
             self.seed,
             settle or self.settler.settle,
-            workers=self.pool.config.workers + 1,
+            workers=self.pool.config.num_workers + 1,
             on_settled=on_settled,
         )
 

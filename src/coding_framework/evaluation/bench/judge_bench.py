@@ -25,6 +25,7 @@ from coding_framework.evaluation.bench.drive import Driven, drive
 from coding_framework.evaluation.bench.kernels import BENCH_TASKS, honest_kernels
 from coding_framework.evaluation.bench.records import BenchJudgeResult, CompileFigures, JudgeFigures
 from coding_framework.records import Candidate, Evaluation, Gate, Task
+from coding_framework.records.cores import usable_cores
 
 Question = tuple[Task, Candidate]
 Step = Callable[[str, int], Callable[[], None]]
@@ -43,11 +44,11 @@ taken and the next source is there (on 16 cores)."""
 def bench_judge(
     config: JudgeConfig, *, judgements: int, seconds: float, step: Step, compare: bool = True
 ) -> BenchJudgeResult:
-    """Run every phase; for `config.workers` cores so many lanes judge, and a few more processes compile."""
+    """Run every phase; so many lanes judge as the config says, and a few more processes compile."""
     started = time.perf_counter()
     with TemporaryDirectory(prefix="cf-bench-") as folder, _cache_in(Path(folder)):
         settings = CompilerSettings.for_judge(config).model_copy(
-            update={"workers": num_compilers(config.workers), "cache_dir": Path(folder) / "compile"}
+            update={"workers": num_compilers(config.num_workers), "cache_dir": Path(folder) / "compile"}
         )
         with CUDACompiler(settings) as compiler:
             architecture = compiler.architecture
@@ -55,7 +56,7 @@ def bench_judge(
         judging, device = _bench_pool(config, judgements, seconds, step)
         comparison = compare_with_load_inline(settings, step, wanted=compare)
     return BenchJudgeResult(
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         device=device,
         architecture=architecture,
         compiling=compiling,
@@ -122,9 +123,9 @@ def _bench_pool(config: JudgeConfig, total: int, seconds: float, step: Step) -> 
 
         def run(name: str, questions: list[Question]) -> Driven[Question, Evaluation]:
             done = step(name, len(questions))
-            return drive(ask, questions, width=config.workers, seconds=seconds, on_done=done)
+            return drive(ask, questions, width=config.num_workers, seconds=seconds, on_done=done)
 
-        run("warm-up of the lanes", list(_baselines_for_every_lane(config.workers)))
+        run("warm-up of the lanes", list(_baselines_for_every_lane(config.num_workers)))
         cold = run("judgements, cold cache", list(islice(honest_kernels(start=10**6), total)))
         pool.forget()
         cached = run("judgements, compile cache warm", cold.items)
@@ -157,7 +158,7 @@ def _figures(
     kinds = {evaluation.timing.kind for evaluation in cold.answers if evaluation.timing}
     return JudgeFigures(
         num_judgements=len(cold.answers),
-        workers=config.workers,
+        workers=config.num_workers,
         cold_per_s=cold.per_s,
         cached_per_s=cached.per_s,
         remembered_per_s=remembered.per_s,

@@ -28,6 +28,7 @@ from coding_framework.data.pairs.workshop import Workshop, open_workshop
 from coding_framework.evaluation.bench.footprint import marked, marked_processes
 from coding_framework.evaluation.bench.records import BenchPairsResult
 from coding_framework.records import Candidate, Task
+from coding_framework.records.cores import usable_cores
 
 _PROC = Path("/proc")
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -60,7 +61,7 @@ def bench_pairs(
         before, started, cpu_s = workshop.hit_rates, time.perf_counter(), _cpu_seconds(mark)
         outcomes = []
         for _, outcome in in_order(
-            _until(workshop, started + seconds), workshop.settler.settle, config.workers + 1
+            _until(workshop, started + seconds), workshop.settler.settle, config.num_workers + 1
         ):
             outcomes.append(outcome)
             on_done()
@@ -69,8 +70,8 @@ def bench_pairs(
     pairs = [outcome for outcome in outcomes if isinstance(outcome, SFTPair)]
     dropped = [outcome for outcome in outcomes if isinstance(outcome, RejectedDraft)]
     return BenchPairsResult(
-        cores=len(os.sched_getaffinity(0)),
-        workers=config.workers,
+        cores=usable_cores(),
+        workers=config.num_workers,
         num_drafts=len(outcomes),
         num_kept=len(pairs),
         by_tier=dict(sorted(Counter(pair.tier for pair in pairs).items())),
@@ -101,7 +102,7 @@ def _warm_up(workshop: Workshop) -> None:
     first = next(
         member for family in workshop.families for member in family.members if isinstance(member, Task)
     )
-    lanes = workshop.pool.config.workers
+    lanes = workshop.pool.config.num_workers
     texts = [f"{first.baseline}// {number}\n" for number in range(3 * lanes)]
     workshop.pool.judge_many([(first, Candidate(source=text)) for text in texts])
     workshop.pool.forget()

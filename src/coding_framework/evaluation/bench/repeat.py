@@ -67,7 +67,7 @@ def _judge_all(
         done = drive(
             lambda kernel: pool.judge(kernel.task, kernel.candidate),
             asked,
-            width=config.workers,
+            width=config.num_workers,
             seconds=float("inf"),
             on_done=on_done,
         )

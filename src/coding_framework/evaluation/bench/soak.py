@@ -79,7 +79,7 @@ def soak(config: JudgeConfig, *, judgements: int, on_done: Callable[[], None] = 
                 done = drive(
                     lambda q: Heard.of(q, pool.judge(q.task, q.candidate)),
                     batch,
-                    width=config.workers,
+                    width=config.num_workers,
                     seconds=float("inf"),
                     on_done=on_done,
                 )

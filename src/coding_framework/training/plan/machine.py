@@ -12,6 +12,7 @@ from pydantic import Field
 from coding_framework.agents.models.store import cache_folder
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.records import Record
+from coding_framework.records.cores import usable_cores
 
 
 class Card(Record):
@@ -21,6 +22,8 @@ class Card(Record):
     """E.g. `NVIDIA H200`."""
     memory_bytes: int = Field(gt=0)
     """All of it."""
+    architecture: str = "sm_90"
+    """What kernels are compiled for there."""
 
 
 class Machine(Record):
@@ -52,9 +55,11 @@ def look_at_machine(runs: Path | None = None) -> Machine:
     """This machine, with the disk that holds `runs`."""
     _, gpus, reason = find_gpus()
     return Machine(
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cores=usable_cores(),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        cards=tuple(Card(name=gpu.name, memory_bytes=gpu.memory_bytes) for gpu in gpus),
+        cards=tuple(
+            Card(name=gpu.name, memory_bytes=gpu.memory_bytes, architecture=gpu.architecture) for gpu in gpus
+        ),
         no_cards_because=reason,
         packages=frozenset(name for name in _DECIDING if find_spec(name) is not None),
         free_disk_bytes=_free_bytes(runs) if runs is not None else None,

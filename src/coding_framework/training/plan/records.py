@@ -78,8 +78,8 @@ class JudgePlan(Record):
     """What runs them."""
     place: JudgePlace
     """Where they are timed."""
-    workers: int = Field(ge=1)
-    """So many at a time."""
+    workers: int | None = Field(ge=1)
+    """So many at a time; None: as many as the Ray cluster has cores for."""
 
 
 class Settled(Record):

@@ -5,8 +5,16 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 
 from __future__ import annotations
 
-from coding_framework.config import FrameworkConfig, GPUAllocation, ModelConfig, RLConfig, SFTConfig
+from coding_framework.config import (
+    FrameworkConfig,
+    GPUAllocation,
+    JudgeConfig,
+    ModelConfig,
+    RLConfig,
+    SFTConfig,
+)
 from coding_framework.cuda.secrecy import repeatable
+from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.machine import Machine
 
@@ -14,16 +22,13 @@ from coding_framework.training.plan.machine import Machine
 def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
     """The same config for this machine."""
     num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
-    executor = config.judge.executor
-    if executor == "auto":
-        executor = "gpu" if num_gpus else "emulator"
     model = _model(config.model, machine, num_gpus)
     return config.model_copy(
         update={
             "model": model,
             "sft": _sft(config.sft, model.attention, machine, num_gpus),
             "rl": _rl(config, num_gpus, machine),
-            "judge": repeatable(config.judge.model_copy(update={"executor": executor}), config.run.seed),
+            "judge": repeatable(_judge(config.judge, machine, num_gpus), config.run.seed),
         }
     )
 
@@ -63,6 +68,18 @@ def _rl(config: FrameworkConfig, num_gpus: int, machine: Machine) -> RLConfig:
             "rollout_cache_bytes": cache if rollout == "vllm" else None,
         }
     )
+
+
+def _judge(judge: JudgeConfig, machine: Machine, num_gpus: int) -> JudgeConfig:
+    """A judge on a Ray cluster learns there how many cores it has."""
+    on_gpu = judge.executor == "gpu" or (judge.executor == "auto" and bool(num_gpus))
+    workers = judge.workers if judge.pool == "ray" else judge.workers or min(machine.cores, 16)
+    architecture = judge.architecture
+    if architecture == "auto":
+        cards = machine.cards if on_gpu else ()
+        architecture = next((card.architecture for card in cards[judge.gpu_index :]), DEFAULT_ARCHITECTURE)
+    settled = {"executor": "gpu" if on_gpu else "emulator", "workers": workers, "architecture": architecture}
+    return judge.model_copy(update=settled)
 
 
 def _allocation(gpus: GPUAllocation, num_gpus: int) -> GPUAllocation:

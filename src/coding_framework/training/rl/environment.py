@@ -8,6 +8,7 @@ from pathlib import Path
 from coding_framework.agents.models.loading import BRIEF_SPIN, prepare_cpu_arithmetic
 from coding_framework.agents.models.store import cache_folder
 from coding_framework.config import FrameworkConfig
+from coding_framework.records.cores import usable_cores
 from coding_framework.training.rl.names import COMMON_PLUGINS, CPU_PLUGINS, WORKER_SETTINGS_ENV
 from coding_framework.training.rl.paths import RLPaths
 
@@ -42,6 +43,5 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
 def _cpu_threads(workers: int) -> dict[str, str]:
     """The workers share the cores; sampling and updating alternate. Waiting threads spin briefly."""
     prepare_cpu_arithmetic()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = str(max(1, cores // workers))
+    threads = str(max(1, usable_cores() // workers))
     return {"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", threads), "GOMP_SPINCOUNT": BRIEF_SPIN}
