@@ -25,9 +25,9 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
 
     Raises where it cannot work, with everything that stands in the way.
     """
-    resolved = resolve(config, machine)
+    shape = model_shape(config.model.name)
+    resolved = resolve(config, machine, shape)
     tasks = [task.name for task in training_tasks(resolved.tasks)]
-    shape = model_shape(resolved.model.name)
     disk = disk_estimate(resolved, shape)
     finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
     in_the_way = [

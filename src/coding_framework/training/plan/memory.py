@@ -72,12 +72,11 @@ def sft_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
     )
 
 
-def rl_actor_card(config: FrameworkConfig, shape: ModelShape, card_bytes: int) -> Holding:
-    """On one of the actor's cards while weights are updated; a sleeping vLLM keeps its context only."""
+def rl_actor_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """On one of the actor's cards while weights are updated."""
     rl = config.rl
     workers = rl.gpus.actor or 1
     shared_rollout = not rl.gpus.rollout and rl.rollout == "vllm"
-    share = (rl.rollout_memory_share or 0) * card_bytes
     shared_reference = rl.kl_coef > 0 and not rl.lora_rank and not rl.gpus.reference
     judge_shares = config.judge.executor == "gpu" and not rl.gpus.judge
     return Holding(
@@ -86,7 +85,7 @@ def rl_actor_card(config: FrameworkConfig, shape: ModelShape, card_bytes: int) -
             "activations": _activations(shape, rl.update_tokens or 0, twice=bool(rl.checkpoint_activations)),
             "logits": _logits(config, shape),
             "reference": 4 * shape.parameters / workers if shared_reference else 0,
-            "vLLM": (_PROCESS_BYTES / 2 if rl.rollout_sleeps else share) if shared_rollout else 0,
+            "vLLM": _sampler(config, shape) if shared_rollout else 0,
             "judge": _JUDGE_BYTES if judge_shares else 0,
             "the rest": _PROCESS_BYTES,
         }
@@ -112,10 +111,23 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
     )
 
 
-def smallest_rollout_share(shape: ModelShape, card_bytes: int, row_tokens: int) -> float:
-    """Of a card's memory: 16-bit weights, keys and values of sixteen full rows, vLLM's own buffers."""
-    needed = 2 * shape.parameters + 16 * row_tokens * shape.cache_bytes_per_token + 3 * GB
-    return needed / card_bytes
+def rl_rollout_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """On a card that vLLM has for itself."""
+    return Holding({"vLLM": _sampler(config, shape)})
+
+
+def _sampler(config: FrameworkConfig, shape: ModelShape) -> float:
+    """16-bit weights, keys and values of the rows that are sampled at once, and graphs; asleep its context.
+
+    As many rows as the cache may hold, and one at least.
+    """
+    rl, conversation = config.rl, config.conversation
+    if rl.rollout_sleeps:
+        return _PROCESS_BYTES / 2
+    row = (conversation.max_prompt_tokens + conversation.max_response_tokens) * shape.cache_bytes_per_token
+    rows = min(512, rl.prompts_per_step * rl.group_size) * row
+    cache = max(row, min(rows, rl.rollout_cache_bytes or rows))
+    return float(2 * shape.parameters + cache + 1.5 * _PROCESS_BYTES)
 
 
 def _policy(config: FrameworkConfig, shape: ModelShape, workers: int) -> dict[str, float]:

@@ -79,7 +79,7 @@ def _sft(
         what=f"{sft.batch_size * sft.gradient_accumulation_steps} pairs a step, "
         f"{kind.get(sft.method, 'all weights')}",
         seconds=pace.sft_seconds(config, machine, shape, steps),
-        memory_bytes=_memory(config, machine, shape, memory.sft_card, memory.sft_host),
+        memory_bytes=_memory(config, shape, memory.sft_card, memory.sft_host),
     )
 
 
@@ -89,10 +89,6 @@ def _rl(
     rl = config.rl
     trained = f"adapter of rank {rl.lora_rank}" if rl.lora_rank else "all weights"
 
-    def on_card(config: FrameworkConfig, shape: ModelShape) -> memory.Holding:
-        smallest = min(card.memory_bytes for card in machine.cards)
-        return memory.rl_actor_card(config, shape, smallest)
-
     return PhasePlan(
         name="rl",
         steps=rl.steps,
@@ -101,7 +97,7 @@ def _rl(
         what=f"{rl.algorithm.upper()}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, up to "
         f"{config.conversation.max_turns} turns, {trained}",
         seconds=pace.rl_seconds(config, machine, shape),
-        memory_bytes=_memory(config, machine, shape, on_card, memory.rl_host),
+        memory_bytes=_memory(config, shape, memory.rl_actor_card, memory.rl_host),
     )
 
 
@@ -121,7 +117,6 @@ def _evaluation(config: FrameworkConfig, machine: Machine, shape: ModelShape | N
 
 def _memory(
     config: FrameworkConfig,
-    machine: Machine,
     shape: ModelShape | None,
     on_card: Callable[[FrameworkConfig, ModelShape], memory.Holding],
     on_host: Callable[[FrameworkConfig, ModelShape], memory.Holding],

@@ -16,21 +16,24 @@ from coding_framework.config import (
 from coding_framework.cuda.secrecy import repeatable
 from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE
 from coding_framework.records import JudgePlace
+from coding_framework.training.plan.fit import fit
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.shape import ModelShape, model_shape
 
 
-def resolve(config: FrameworkConfig, machine: Machine) -> FrameworkConfig:
-    """The same config for this machine."""
+def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None = None) -> FrameworkConfig:
+    """The same config for this machine; `shape` are the sizes of its model, if they are known."""
     num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
     model = _model(config.model, machine, num_gpus)
-    return config.model_copy(
+    settled = config.model_copy(
         update={
             "model": model,
             "sft": _sft(config.sft, model.attention, machine, num_gpus),
-            "rl": _rl(config, num_gpus, machine),
+            "rl": _rl(config, num_gpus),
             "judge": repeatable(_judge(config.judge, machine, num_gpus), config.run.seed),
         }
     )
+    return fit(settled, machine, shape or model_shape(config.model.name))
 
 
 def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
@@ -51,21 +54,17 @@ def _sft(sft: SFTConfig, attention: str, machine: Machine, num_gpus: int) -> SFT
     return sft.model_copy(update={"batch_tokens": sft.batch_tokens or fitting})
 
 
-def _rl(config: FrameworkConfig, num_gpus: int, machine: Machine) -> RLConfig:
+def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
     rl = config.rl
-    share = rl.rollout_memory_share or 0.3
-    memory = min((card.memory_bytes for card in machine.cards), default=0)
-    cache = rl.rollout_cache_bytes or int(memory * share) or None
+    gpus = _allocation(rl.gpus, num_gpus)
+    share = rl.rollout_memory_share or (0.85 if gpus.rollout else 0.3)
     rollout = rl.rollout if rl.rollout != "auto" else ("vllm" if num_gpus else "transformers")
-    longest = config.conversation.max_prompt_tokens + config.conversation.max_response_tokens
     return rl.model_copy(
         update={
             "num_gpus": num_gpus,
             "rollout": rollout,
-            "gpus": _allocation(rl.gpus, num_gpus),
-            "update_tokens": rl.update_tokens or (max(longest, 16_384) if num_gpus else longest),
+            "gpus": gpus,
             "rollout_memory_share": share if rollout == "vllm" else None,
-            "rollout_cache_bytes": cache if rollout == "vllm" else None,
         }
     )
 

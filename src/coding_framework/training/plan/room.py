@@ -49,8 +49,11 @@ def _cards(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iter
         held = memory.sft_card(config, shape)
         yield from _too_much(held, card.memory_bytes, f"SFT on {card.name}", _SFT_ADVICE)
     if config.rl.enabled:
-        held = memory.rl_actor_card(config, shape, card.memory_bytes)
+        held = memory.rl_actor_card(config, shape)
         yield from _too_much(held, card.memory_bytes, f"RL on {card.name}", _RL_ADVICE)
+    if config.rl.enabled and config.rl.gpus.rollout:
+        held = memory.rl_rollout_card(config, shape)
+        yield from _too_much(held, card.memory_bytes, f"vLLM on {card.name}", _RL_ADVICE)
 
 
 def _host(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iterator[Refusal]:

@@ -33,17 +33,20 @@ class ModelShape(Record):
     """Whether the output uses the input's embedding."""
     max_position_embeddings: int = Field(gt=0)
     """Longest text that it reads."""
+    head_dim: int | None = None
+    """Width of a head; None: the residual stream's, shared out among the heads."""
 
     @property
     def _linear_sizes(self) -> tuple[tuple[int, int], ...]:
         """(in, out) of the linear layers of one decoder layer."""
-        kv = self.hidden_size // self.num_attention_heads * self.num_key_value_heads
+        head = self.head_dim or self.hidden_size // self.num_attention_heads
+        queries, kv = head * self.num_attention_heads, head * self.num_key_value_heads
         hidden, inner = self.hidden_size, self.intermediate_size
         return (
-            (hidden, hidden),
+            (hidden, queries),
             (hidden, kv),
             (hidden, kv),
-            (hidden, hidden),
+            (queries, hidden),
             (hidden, inner),
             (hidden, inner),
             (inner, hidden),
@@ -112,6 +115,6 @@ def _read(path: Path) -> ModelShape | None:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         found.setdefault("num_key_value_heads", found.get("num_attention_heads"))
         found.setdefault("tie_word_embeddings", False)
-        return ModelShape(**{key: found[key] for key in ModelShape.model_fields})
-    except (OSError, ValueError, KeyError):
+        return ModelShape.model_validate({key: found.get(key) for key in ModelShape.model_fields})
+    except (OSError, ValueError):
         return None
