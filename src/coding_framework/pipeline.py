@@ -185,13 +185,13 @@ class Pipeline:
 
     def _sft(self, base: Path) -> Path:
         from coding_framework.data.sft_pairs import read_pairs
+        from coding_framework.training.sft.by_agent import planned_steps, run_sft_by_agent
         from coding_framework.training.sft.results import SFTStep
-        from coding_framework.training.sft.trainer import run_sft
 
         pairs_path = self._pairs()
         self._stop_if_asked()
         pairs = read_pairs(pairs_path)
-        asked = self.config.sft.num_steps(len(pairs))
+        asked = planned_steps(pairs, self.config.sft)
         done = self.run.phase_result("sft", PhaseDone)
         if done is not None and asked <= (done.asked or done.count):
             return done.path
@@ -210,7 +210,7 @@ class Pipeline:
                 self._metric("sft", step.step, values, start)
                 bar.advance(reached(step.step), loss=step.loss)
 
-            result = run_sft(
+            result = run_sft_by_agent(
                 pairs,
                 self.config.sft,
                 base,
@@ -328,12 +328,13 @@ def _optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[
     return optimizer_messages(task, evaluation, None)
 
 
-def open_chat_model(config: FrameworkConfig, path: Path) -> ChatModel:
+def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
     """A model in this process, sampling as the evaluation's settings say."""
-    from coding_framework.agents.models.chat_model import SamplingSettings, TransformersChatModel
+    from coding_framework.agents.models.chat_model import SamplingSettings
+    from coding_framework.agents.models.open_model import open_chat_model
 
-    return TransformersChatModel.from_pretrained(
-        path,
+    return open_chat_model(
+        str(path),
         dtype=config.model.dtype,
         settings=SamplingSettings(
             temperature=config.evaluation.temperature,
@@ -367,7 +368,7 @@ async def _sample_and_count(
             on_conversation(conversation)
 
         return await evaluate_model(
-            open_chat_model(config, path).generate,
+            _model_to_evaluate(config, path).generate,
             tasks,
             config,
             label=label,

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from coding_framework.agents.models.agent_folder import AgentFolder
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings
 from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages, tester_messages
@@ -113,6 +114,11 @@ class AgentSpecializer:
     def adapters(self) -> dict[AgentRole, Path]:
         """Of the agents that have one."""
         return {role: one.adapter for role, one in self._specialists.items() if one.adapter is not None}
+
+    def write(self, folder: Path, model: Path) -> None:
+        """A folder that is a chat model itself: these agents on `model`; adapters stand below it."""
+        below = {role: path.relative_to(folder) for role, path in self.adapters.items()}
+        AgentFolder(model=model.resolve(), adapters=below).write(folder)
 
     def chat_model(self, spec: str, *, settings: SamplingSettings | None = None) -> ChatModel:
         """The model that answers for all of them, each with its adapter (see `open_chat_model`)."""

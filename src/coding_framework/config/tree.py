@@ -151,6 +151,9 @@ class SFTConfig(Record):
     """Steps between checkpoints."""
     agents: tuple[AgentRole, ...] = ("generator", "optimizer")
     """Whose pairs are used."""
+    adapters: Literal["shared", "per_agent"] = "shared"
+    """One adapter that all agents speak with, trained from all pairs; or one for each of `agents`, from its
+    own pairs and with `steps` or `epochs` of its own. RL trains a model that all share."""
 
     @model_validator(mode="after")
     def _steps_or_epochs(self) -> SFTConfig:
@@ -162,6 +165,14 @@ class SFTConfig(Record):
     def _every_pair_fits_into_a_row(self) -> SFTConfig:
         if self.batch_tokens is not None and self.batch_tokens < self.max_length:
             raise ValueError("sft.batch_tokens is below sft.max_length: the longest pairs fit into no row")
+        return self
+
+    @model_validator(mode="after")
+    def _agents_have_adapters(self) -> SFTConfig:
+        if self.adapters == "per_agent" and self.method == "full":
+            raise ValueError("sft.adapters=per_agent trains adapters: set sft.method to lora or qlora")
+        if self.adapters == "per_agent" and "tester" in self.agents:
+            raise ValueError("sft.adapters=per_agent: there are no pairs of the tester to train it from")
         return self
 
     def num_steps(self, pairs: int) -> int:

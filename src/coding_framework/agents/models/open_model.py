@@ -3,6 +3,7 @@
     smollm2                             an embedded model, by its name or the beginning of it
     runs/…/model, owner/model           a folder, or a model of the Hugging Face cache, in this process
     vllm:PATH                           the same through vLLM in this process (needs a GPU)
+    runs/…/sft                          a folder that names one model and an adapter for each agent
     openai:MODEL@https://host/v1        any server that speaks OpenAI's chat completions
 
 Guarantees: nothing heavy is imported before it is needed; a text that names nothing is refused with
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from coding_framework.agents.models.agent_folder import is_agent_folder, read_agent_folder
 from coding_framework.agents.models.by_agent import ChatModelByAgent
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings, TransformersChatModel
@@ -43,16 +45,21 @@ def open_chat_model(
                 "a server chooses its adapters itself: name the adapted model in openai:MODEL@URL"
             )
         return _open_server(rest, settings, api_key_variable)
-    if kind == "vllm":
-        return VLLMChatModel.from_pretrained(
-            embedded_name(rest), adapter=adapter, adapters=adapters, settings=settings
-        )
     if not spec.strip():
         raise UserError("name a chat model: smollm2, a folder, vllm:PATH or openai:MODEL@URL")
+    name = rest if kind == "vllm" else spec.strip()
+    if is_agent_folder(Path(name).expanduser()):
+        if adapter or adapters:
+            raise UserError(f"{name} names the adapters of its agents itself: leave out the other ones")
+        found = read_agent_folder(Path(name).expanduser())
+        name, adapters = str(found.model), found.adapters
+    name = embedded_name(name)
+    if kind == "vllm":
+        return VLLMChatModel.from_pretrained(name, adapter=adapter, adapters=adapters, settings=settings)
 
     def load(one: Path | None) -> ChatModel:
         return TransformersChatModel.from_pretrained(
-            embedded_name(spec.strip()), adapter=one, dtype=dtype, device=device, settings=settings
+            name, adapter=one, dtype=dtype, device=device, settings=settings
         )
 
     own = {role: load(path) for role, path in (adapters or {}).items()}

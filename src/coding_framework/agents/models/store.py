@@ -15,6 +15,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.agents.models.catalogue import DEFAULT_MODEL, EMBEDDED_MODELS, EmbeddedModel
 from coding_framework.agents.models.hub import download_snapshot, find_snapshot
 from coding_framework.errors import ModelNotFoundError, StorageError
@@ -104,7 +105,7 @@ def _info(model: EmbeddedModel) -> ModelInfo:
 def _local_folder(name: str) -> Path | None:
     """A folder that the name points to; None when it looks like the name of something else."""
     path = Path(name).expanduser()
-    if (path / "config.json").is_file():
+    if (path / "config.json").is_file() or is_agent_folder(path):
         return path
     if path.exists():
         raise ModelNotFoundError(f"{name} exists but is no model folder: it has no config.json")

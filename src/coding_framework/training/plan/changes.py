@@ -29,6 +29,7 @@ MAY_CHANGE = (
     "sft.checkpoint_every",
     "sft.batch_tokens",
     "sft.checkpoint_activations",
+    "sft.workers",
     "judge.workers",
     "evaluation.batch_size",
 )

@@ -62,12 +62,13 @@ def sft_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
     sft = config.sft
     trained = shape.parameters if sft.method == "full" else shape.adapter_parameters(sft.lora_rank)
     tokens = sft.max_length * sft.batch_size
+    workers = sft.workers or 1
     return Holding(
         {
-            "frozen weights": 0 if sft.method == "full" else 4 * shape.parameters,
-            "trained weights": _TRAINED_BYTES * trained,
+            "frozen weights": 0 if sft.method == "full" else workers * 4 * shape.parameters,
+            "trained weights": workers * _TRAINED_BYTES * trained,
             "activations": 2 * _activations(shape, tokens, twice=bool(sft.checkpoint_activations)),
-            "the rest": _PROCESS_BYTES / 2,
+            "the rest": workers * _PROCESS_BYTES / 2,
         }
     )
 

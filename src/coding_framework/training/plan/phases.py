@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
-from coding_framework.config import FrameworkConfig
+from coding_framework.config import FrameworkConfig, SFTConfig
 from coding_framework.data.tasks import get_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.training.plan import memory, pace
@@ -70,17 +70,28 @@ def _sft(
         what=f"{sft.pairs or sft.pairs_per_family:,} judged pairs{whence}",
         seconds=pace.pairs_seconds(config, machine, pairs),
     )
-    steps = sft.num_steps(pairs)
+    steps = _sft_steps(sft, pairs)
     kind = {"lora": f"adapter of rank {sft.lora_rank}", "qlora": f"4-bit, adapter of rank {sft.lora_rank}"}
     yield PhasePlan(
         name="sft",
         steps=steps,
         tasks=tuple(tasks),
         what=f"{sft.batch_size * sft.gradient_accumulation_steps} pairs a step, "
-        f"{kind.get(sft.method, 'all weights')}",
+        f"{kind.get(sft.method, 'all weights')}{_for_whom(sft)}",
         seconds=pace.sft_seconds(config, machine, shape, steps),
         memory_bytes=_memory(config, shape, memory.sft_card, memory.sft_host),
     )
+
+
+def _sft_steps(sft: SFTConfig, pairs: int) -> int:
+    """Of all adapters; how many pairs each agent will have is known once they are judged."""
+    if sft.adapters == "shared":
+        return sft.num_steps(pairs)
+    return len(sft.agents) * sft.num_steps(max(1, pairs // len(sft.agents)))
+
+
+def _for_whom(sft: SFTConfig) -> str:
+    return f", one each for {' and '.join(sft.agents)}" if sft.adapters == "per_agent" else ""
 
 
 def _rl(
@@ -135,6 +146,7 @@ def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate
     rl_trained = shape.adapter_parameters(rl_rank) if rl_rank else shape.parameters
     sft_trained = shape.parameters if config.sft.method == "full" else shape.adapter_parameters(sft_rank)
     size = _LOGS_BYTES
-    size += weights + 2 * 12 * sft_trained if config.sft.enabled else 0
+    adapters = len(config.sft.agents) if config.sft.adapters == "per_agent" else 1
+    size += adapters * (weights + 2 * 12 * sft_trained) if config.sft.enabled else 0
     size += weights + 2 * (weights + 8 * rl_trained) if config.rl.enabled else 0
     return Estimate(value=size, rests_on="exported models and kept checkpoints, in float32")

@@ -7,8 +7,10 @@ the config as the user gave it, `config` the same with every setting settled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
+from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
@@ -43,6 +45,7 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     """Whatever can be said without the model's sizes."""
     yield from _contradictions(asked, config)
     yield from _cards(config, machine)
+    yield from _sft_workers(config, machine)
     yield from _allocation(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
@@ -60,9 +63,19 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             "judge.profile and judge.torch_baselines need a GPU that judges: set judge.executor=gpu or leave "
             "them out"
         )
+    if is_agent_folder(Path(config.model.name).expanduser()):
+        yield _wrong(
+            f"model.name {config.model.name} holds adapters of single agents: it can be evaluated and asked, "
+            "to train name the model that they belong to"
+        )
     rl = config.rl
     if not rl.enabled:
         return
+    if config.sft.enabled and config.sft.adapters == "per_agent":
+        yield _wrong(
+            "RL trains one policy from one model, but sft.adapters=per_agent leaves an adapter for each "
+            "agent: set sft.adapters=shared or rl.enabled=false"
+        )
     vllms = ("rollout_memory_share", "rollout_cache_bytes", "rollout_sleeps")
     idle = [f"rl.{name}" for name in vllms if getattr(asked.rl, name) is not None]
     if rl.rollout == "transformers" and idle:
@@ -81,6 +94,15 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
             "evenly to "
             f"{workers} actors (rl.gpus.actor): change one of them"
+        )
+
+
+def _sft_workers(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    workers, there = config.sft.workers or 1, len(machine.cards)
+    if config.sft.enabled and 0 < there < workers:
+        yield _missing(
+            f"sft.workers is {workers}, and each needs a GPU of its own, but this machine has {there}: set "
+            f"it to {there}"
         )
 
 
