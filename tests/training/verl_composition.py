@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,43 +11,31 @@ import pytest
 from coding_framework.config import FrameworkConfig
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
+from coding_framework.training.rl.verl_run import check, compose
 
 _RECORDS = ("actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model", "algorithm")
 
 
 def composed(config: FrameworkConfig, paths: RLPaths) -> Any:
     """Raises where an override names a key that verl does not have."""
-    hydra = pytest.importorskip("hydra")
-    spec = find_spec("verl")
-    if spec is None or spec.origin is None:
+    pytest.importorskip("hydra")
+    if find_spec("verl") is None:
         pytest.skip("verl is not installed")
-    folder = Path(spec.origin).parent / "trainer" / "config"
-    with hydra.initialize_config_dir(str(folder), version_base=None):
-        overrides = [one for one in build_overrides(config, paths) if not one.startswith("hydra.")]
-        return hydra.compose("ppo_trainer", overrides=overrides)
+    return compose(build_overrides(config, paths))
 
 
 def built(verl: Any) -> dict[str, Any]:
     """The records that verl's workers read; raises for a key that was added and that none of them knows."""
     from omegaconf import OmegaConf
-    from verl.trainer.ppo.utils import need_critic, need_reference_policy
-    from verl.utils.config import omega_conf_to_dataclass, validate_config
+    from verl.trainer.ppo.utils import need_critic
+    from verl.utils.config import omega_conf_to_dataclass
 
-    validate_config(_checkable_here(verl), need_reference_policy(verl), need_critic(verl))
+    check(verl)
     names = [*_RECORDS, *(["critic"] if need_critic(verl) else [])]
     records = {name: omega_conf_to_dataclass(OmegaConf.select(verl, name)) for name in names}
     _ray_accepts(OmegaConf.to_container(verl.ray_kwargs.ray_init, resolve=True))
     _vllm_accepts(records["actor_rollout_ref.rollout"])
     return records
-
-
-def _checkable_here(verl: Any) -> Any:
-    """verl asks vLLM itself whether it has a rank of adapters: the one check that needs it installed."""
-    from omegaconf import OmegaConf
-
-    if find_spec("vllm") is not None:
-        return verl
-    return OmegaConf.merge(verl, {"actor_rollout_ref": {"model": {"lora_rank": 0}}})
 
 
 def _ray_accepts(arguments: Any) -> None:

@@ -27,7 +27,12 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
         "PYTHONUNBUFFERED": "1",
         "HF_HUB_OFFLINE": "1",
         "TOKENIZERS_PARALLELISM": "false",
+        "TRANSFER_QUEUE_ENABLE": "1",
+        "NCCL_DEBUG": "WARN",
+        "VLLM_LOGGING_LEVEL": "WARN",
+        "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true",
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         "RAY_DEDUP_LOGS": "0",
         "HYDRA_FULL_ERROR": "1",
     }

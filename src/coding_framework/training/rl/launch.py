@@ -88,7 +88,7 @@ async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop
     command = [
         sys.executable,
         "-m",
-        "verl.trainer.main_ppo",
+        "coding_framework.training.rl.verl_run",
         *build_overrides(job.config, paths),
     ]
     watcher = StepWatcher(paths.step_metrics, job.settings)

@@ -179,8 +179,6 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         "trainer.total_epochs": 2,
         "trainer.resume_mode": "auto",
         "trainer.default_local_dir": str(paths.checkpoints),
-        "hydra.run.dir": str(paths.rl_dir / "hydra"),
-        "hydra.output_subdir": "null",
     }
 
 

@@ -28,7 +28,6 @@ from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
 from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
 from coding_framework.training.rl.start_stages import mark_stage
-from coding_framework.training.rl.vllm_replica import start_early
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 _POLL_S = 0.2
@@ -63,8 +62,6 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         # The mode chose this class; from here on verl's own branches must see a synchronous trainer.
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"
-        mark_stage("processes")
-        start_early(config)
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
         self._settings = WorkerSettings.from_environment()

@@ -1,0 +1,84 @@
+"""The process that trains: `python -m coding_framework.training.rl.verl_run KEY=VALUE…`.
+
+It does what verl's own entry does, for which that one starts a second process that imports everything
+again: a third of a start. And it gives vLLM its head start: Ray and vLLM's process begin before
+anything of verl is imported here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from coding_framework.errors import TrainingError
+from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.vllm_server import start_early
+
+
+def main(overrides: Sequence[str]) -> None:
+    """Compose verl's configuration, start Ray, train."""
+    import ray
+    from omegaconf import OmegaConf
+
+    config = compose(overrides)
+    settings: Any = OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True)
+    ray.init(**settings)
+    start_early(config)
+    _train(config)
+
+
+def compose(overrides: Sequence[str]) -> Any:
+    """verl's configuration with these overrides; raises where it does not know a key."""
+    from hydra import compose, initialize_config_dir
+
+    spec = find_spec("verl")
+    if spec is None or spec.origin is None:
+        raise TrainingError("verl is not installed")
+    folder = Path(spec.origin).parent / "trainer" / "config"
+    with initialize_config_dir(str(folder), version_base=None):
+        return compose("ppo_trainer", overrides=list(overrides))
+
+
+def check(config: Any) -> None:
+    """What verl refuses. It asks vLLM whether it has the rank of an adapter; vLLM says so itself."""
+    from omegaconf import OmegaConf
+    from verl.trainer.ppo.utils import need_critic, need_reference_policy
+    from verl.utils.config import validate_config
+
+    without_rank = OmegaConf.merge(config, {"actor_rollout_ref": {"model": {"lora_rank": 0}}})
+    validate_config(without_rank, need_reference_policy(config), need_critic(config))
+
+
+def _train(config: Any) -> None:
+    import transfer_queue as tq  # type: ignore[import-untyped]
+    from omegaconf import OmegaConf
+    from verl.trainer.ppo.v1 import AgentLoopManagerTQ, get_trainer_cls
+    from verl.utils.logging_utils import configure_verl_logging
+
+    configure_verl_logging()
+    check(config)
+    trainer_class = get_trainer_cls(config.trainer.v1.trainer_mode)
+    config.transfer_queue.enable = True
+    OmegaConf.resolve(config)
+    mark_stage("processes")
+    tq.init(config.transfer_queue)
+    try:
+        trainer = trainer_class(config=config)
+        trainer.init()
+        episodes = AgentLoopManagerTQ.create(
+            config=config,
+            llm_client=trainer.get_llm_client(),
+            teacher_client=trainer.get_teacher_client(),
+            reward_loop_worker_handles=trainer.get_reward_handles(),
+        )
+        trainer.fit(episodes)
+        trainer.logger.finish(exit_code=0)
+    finally:
+        tq.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
