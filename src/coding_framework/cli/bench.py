@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coding_framework.cli import bench_sft
+from coding_framework.cli import bench_sft, bench_train
 from coding_framework.cli.bench_progress import steps_shown
 from coding_framework.cli.options import ConfigOption, ExecutorOption, JsonOption, SetOption
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Measure this machine.", no_args_is_help=True)
 app.command()(bench_sft.sft)
+app.command()(bench_train.train)
 
 MAX_SHOWN = 10
 

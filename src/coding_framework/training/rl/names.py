@@ -16,7 +16,14 @@ WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 _PACKAGE = "coding_framework.training.rl"
 COMMON_PLUGINS = tuple(
     f"{_PACKAGE}.{name}"
-    for name in ("packed_rows", "rollout_replica", "vllm_replica", "agent_loop", "turn_trainer")
+    for name in (
+        "packed_rows",
+        "rollout_replica",
+        "vllm_replica",
+        "logprob_gap",
+        "agent_loop",
+        "turn_trainer",
+    )
 )
 """Modules that register our attention, rollout, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")

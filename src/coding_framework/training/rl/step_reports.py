@@ -19,6 +19,7 @@ _FROM_VERL = {
     "actor/pg_loss": "policy_loss",
     "actor/grad_norm": "grad_norm",
     "actor/ppo_kl": "policy_kl",
+    "actor/logprob_gap": "logprob_gap",
     "actor/pg_clipfrac": "clip_fraction",
     "actor/kl_loss": "reference_kl",
     "training/rows": "turns_sampled",

@@ -1,0 +1,99 @@
+"""`cuda-rl bench train`: how fast RL starts and steps on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from coding_framework.cli.bench_progress import steps_shown
+from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
+
+if TYPE_CHECKING:
+    from coding_framework.evaluation.bench.train_records import BenchTrainResult, RLStepFigures
+
+
+def train(
+    model: Annotated[
+        str | None, typer.Option("--model", help="Instead of the config's `model.name`.")
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", min=2, help="The first one does not count.")] = 4,
+    keep: Annotated[Path | None, typer.Option("--keep", help="Folder that keeps the run's files.")] = None,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """The start of RL by its stages, a step by its parts, and tokens a second (SFT: `bench sft`)."""
+    from coding_framework.cli.output import print_record
+    from coding_framework.config import load_config
+    from coding_framework.evaluation.bench.train_bench import bench_train
+    from coding_framework.pipeline import fetch
+    from coding_framework.training.plan.machine import look_at_machine
+    from coding_framework.training.plan.resolve import resolve
+
+    machine = look_at_machine()
+    chosen = resolve(load_config(config, set_ or (), {"model.name": model} if model else {}), machine)
+    with steps_shown() as step:
+        result = bench_train(
+            chosen,
+            machine,
+            fetch(chosen.model.name),
+            steps=steps,
+            keep=keep,
+            on_step=step("steps", steps),
+        )
+    if json:
+        print_record(result)
+    else:
+        _show(result)
+
+
+def _show(result: BenchTrainResult) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from coding_framework.cli.output import stdout_console
+
+    table = Table(
+        *("what", "figure"),
+        title=f"{result.model}, {result.weights}, {result.device}: {result.prompts} × {result.group_size} "
+        f"episodes of {result.max_turns} turn(s), {result.max_prompt_tokens} + "
+        f"{result.max_response_tokens} tokens, judged by {result.judged}",
+    )
+    for name, value in _rows(result):
+        table.add_row(name, Text(value))
+    stdout_console().print(table)
+    stdout_console().print(_steps_table(result.steps))
+
+
+def _rows(result: BenchTrainResult) -> Iterator[tuple[str, str]]:
+    stages = ", ".join(f"{name.replace('_', ' ')} {seconds:.0f} s" for name, seconds in result.start.items())
+    yield "start", stages
+    yield "a step", f"{result.step_s:.1f} s (mean of {len(result.counted)})"
+    yield "judging", f"{result.judging_share:.0%} of it"
+    yield "rollout", f"{result.rollout_tokens_per_s:,.0f} new tokens/s while it samples"
+    yield "update", f"{result.update_tokens_per_s:,.0f} tokens/s"
+    yield "episodes lost", str(sum(step.episodes_lost for step in result.steps))
+
+
+def _steps_table(steps: tuple[RLStepFigures, ...]) -> object:
+    from rich.table import Table
+
+    columns = ("step", "s", "sample", "judge", "update", "sync", "other", "new tokens", "gap", "card", "host")
+    table = Table(*columns)
+    for step in steps:
+        seconds = (step.sampling_s, step.judging_s, step.update_s, step.sync_s, step.other_s)
+        card = "–" if step.card_memory_bytes is None else f"{step.card_memory_bytes / 2**30:.1f} GiB"
+        gap = "–" if step.logprob_gap is None else f"{step.logprob_gap:.4f}"
+        table.add_row(
+            str(step.step),
+            f"{step.seconds:.1f}",
+            *(f"{one:.1f}" for one in seconds),
+            f"{step.new_tokens:,}",
+            gap,
+            card,
+            f"{step.host_memory_bytes / 2**30:.1f} GiB",
+        )
+    return table
