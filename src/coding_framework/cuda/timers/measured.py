@@ -114,7 +114,7 @@ class MeasuredTimer:
         if stale:
             with gpu_lease(self._config.gpu_index, shared=True):
                 self._verifier.forget(stale)
-        outcome = self._executor.measure(request, timeout_s=self._config.run_timeout_s)
+        outcome = self._executor.measure(request, timeout_s=self._config.gpu_run_timeout_s)
         if outcome.fault is not None:
             words = without_sizes(outcome.fault.message)
             raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")

@@ -29,7 +29,7 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
         "TOKENIZERS_PARALLELISM": "false",
         "TRANSFER_QUEUE_ENABLE": "1",
         "NCCL_DEBUG": "WARN",
-        "VLLM_LOGGING_LEVEL": "WARN",
+        "VLLM_LOGGING_LEVEL": os.environ.get("VLLM_LOGGING_LEVEL", "INFO"),
         "VLLM_ALLOW_RUNTIME_LORA_UPDATING": "true",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",

@@ -84,7 +84,6 @@ def test_a_hang_beside_others_may_be_theirs_and_is_asked_again_alone(monkeypatch
         yield
 
     monkeypatch.setattr("coding_framework.cuda.executors.gpu.executor.gpu_lease", lease)
-    monkeypatch.setattr(GpuExecutor, "_choose_context", lambda self: None)
     made = executor(WorkerTimeout("slow"), RIGHT)
     assert made.run(REQUEST, timeout_s=1).fault is None
     assert leases == [True, False]
@@ -128,10 +127,29 @@ def test_a_process_that_ends_before_it_has_seen_the_kernel_is_ours(
         return scripted(self, function, *args, timeout_s=timeout_s)
 
     monkeypatch.setattr(ScriptedWorker, "call", call)
-    with pytest.raises(WorkerNotStarted):
-        executor(RIGHT).run(REQUEST, timeout_s=1)
+    if step == "warm_up":
+        with pytest.raises(WorkerNotStarted):
+            executor(RIGHT).run(REQUEST, timeout_s=1)
     with pytest.raises(WorkerNotStarted):
         measured(None, None, MEASURED)
+
+
+def test_checks_alone_choose_no_context_because_a_choice_holds_the_device_alone() -> None:
+    made = executor(RIGHT, None, None, MEASURED)
+    made.run(REQUEST, timeout_s=1)
+    assert "launch_cost_us" not in made._worker.asked  # type: ignore[attr-defined]
+    made.measure(MEASURE, timeout_s=1)
+    asked = made._worker.asked  # type: ignore[attr-defined]
+    assert asked.index("launch_cost_us") < asked.index("prepare")
+
+
+def test_a_fresh_process_chooses_its_context_anew() -> None:
+    made = executor(None, WorkerDied("killed"), None, None, MEASURED)
+    made._worker.launch_costs_us = [6.5] * 16  # type: ignore[attr-defined]
+    made.measure(MEASURE, timeout_s=1)
+    asked = made._worker.asked  # type: ignore[attr-defined]
+    second = asked.index("warm_up", asked.index("run_prepared"))
+    assert "launch_cost_us" in asked[second:]
 
 
 def test_a_context_of_the_slower_kind_is_replaced_once_both_kinds_are_known() -> None:

@@ -54,7 +54,7 @@ class GpuExecutor:
         self._harness_cubin = harness_cubin
         self._worker = Worker(memory_limit_bytes=None, name="gpu")
         self._facts: DeviceFacts | None = None
-        self._is_warm = False
+        self._is_warm = self._times_truly = False
         self._arena = b""
         self._arena_capacity = 0
         self._stale = b""
@@ -142,6 +142,7 @@ class GpuExecutor:
         """Prepare, run, collect, in one process; the first that fails is the outcome."""
         with self._losing_it_if_it_ends():
             self._warm_up()
+            self._choose_context()
             self._holds_memory = True
             failed: MeasureOutcome | None
             with gpu_lease(self._device_index, shared=True):
@@ -201,12 +202,13 @@ class GpuExecutor:
             self._stale, self._arena, self._arena_capacity = self._arena, b"", 0
 
     def prepare(self) -> None:
-        """Start what takes long, before anyone waits for the lease."""
+        """Start what takes long, before anyone waits for the lease; and choose what times are taken in."""
         self._warm_up()
+        self._choose_context()
 
     def close(self) -> None:
         self._worker.close()
-        self._is_warm = False
+        self._is_warm = self._times_truly = False
 
     def _warm_up(self) -> None:
         """A process that ends before it has seen a kernel has not started, whoever it was started for."""
@@ -214,13 +216,24 @@ class GpuExecutor:
             return
         try:
             self._worker.call(f"{_RUNNER}:warm_up", *self._ours, timeout_s=_START_TIMEOUT_S)
-            self._choose_context()
         except WorkerDied as error:
             raise WorkerNotStarted(str(error)) from error
         self._is_warm = True
 
     def _choose_context(self) -> None:
-        """One of the kind that all times are taken in (`launch_costs`)."""
+        """One of the kind that all times are taken in (`launch_costs`), before the first of them.
+
+        Not before checks: those who are lost in them are many, and each choice holds the device alone.
+        """
+        if self._times_truly:
+            return
+        try:
+            self._try_contexts()
+        except WorkerDied as error:
+            raise WorkerNotStarted(str(error)) from error
+        self._times_truly = True
+
+    def _try_contexts(self) -> None:
         costs = LaunchCosts(self._device_index)
         for _ in range(MAX_CONTEXTS - 1):
             with gpu_lease(self._device_index):
@@ -237,7 +250,7 @@ class GpuExecutor:
 
     def _lose(self) -> None:
         """The process is gone, and with it the memory that it had."""
-        self._is_warm = self._holds_memory = self._keeps_memory = False
+        self._is_warm = self._times_truly = self._holds_memory = self._keeps_memory = False
         self._drop_arena()
 
     def __enter__(self) -> GpuExecutor:
