@@ -17,6 +17,7 @@ _PACKAGE = "coding_framework.training.rl"
 COMMON_PLUGINS = tuple(
     f"{_PACKAGE}.{name}"
     for name in (
+        "without_trl",
         "packed_rows",
         "rollout_replica",
         "vllm_replica",
@@ -25,6 +26,6 @@ COMMON_PLUGINS = tuple(
         "turn_trainer",
     )
 )
-"""Modules that register our attention, rollout, agent loop, advantage and trainer."""
+"""Modules that hide TRL and register our attention, rollout, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
 """Modules that teach verl the CPU; the platform must come first."""
