@@ -90,6 +90,18 @@ def test_a_hang_beside_others_may_be_theirs_and_is_asked_again_alone(monkeypatch
     assert made._worker.limits == [0.5, 1]  # type: ignore[attr-defined]
 
 
+def test_of_several_runs_the_first_is_tried_by_itself_before_everybody_has_to_wait_for_all() -> None:
+    endless = executor(WorkerTimeout("slow"), WorkerTimeout("slow"), RIGHT)
+    (outcome,) = endless.run_many([REQUEST] * 3, timeout_s=4)
+    assert outcome.fault is not None
+    assert outcome.fault.kind is FaultKind.TIMEOUT
+    assert endless._worker.limits == [2, 0.5]  # type: ignore[attr-defined]
+    all_right = RunAnswer(RIGHT.outcomes * 3)
+    slow = executor(WorkerTimeout("slow"), RIGHT, all_right)
+    assert [one.fault for one in slow.run_many([REQUEST] * 3, timeout_s=4)] == [None] * 3
+    assert slow._worker.limits == [2, 0.5, 4]  # type: ignore[attr-defined]
+
+
 def test_a_hang_alone_is_the_kernels() -> None:
     fault = executor(WorkerTimeout("slow"), WorkerTimeout("slow"), RIGHT).run(REQUEST, timeout_s=1).fault
     assert fault is not None

@@ -44,6 +44,8 @@ _OWN_TIMEOUT_S = 60.0
 """For steps that run nothing of the candidate's and share the device with those who may."""
 _PATIENCE = 0.5
 """Share of the limit after which runs beside others are given up, to be made alone."""
+_FIRST_RUN_S = 0.5
+"""Limit of a first run that is made alone: small, so that an honest one takes microseconds."""
 
 
 class GpuExecutor:
@@ -85,13 +87,21 @@ class GpuExecutor:
 
         What travels between processes travels without it. Whoever takes long beside others is asked again
         alone: the device serves a neighbour's endless loop in turn with everybody's work, and the limit is on
-        a candidate's own.
+        a candidate's own. Most that hang do so in their first run, which is tried by itself before, because
+        everybody waits for who is alone.
         """
         runs = tuple(requests)
         answer = self._run_all(runs, _PATIENCE * timeout_s, shared=True)
         if answer.timed_out:
-            answer = self._run_all(runs, timeout_s, shared=False)
+            answer = self._run_alone(runs, timeout_s)
         yield from answer.outcomes
+
+    def _run_alone(self, runs: tuple[ExecutionRequest, ...], timeout_s: float) -> RunAnswer:
+        if len(runs) > 1:
+            first = self._run_all(runs[:1], min(timeout_s, _FIRST_RUN_S), shared=False)
+            if first.timed_out:
+                return first
+        return self._run_all(runs, timeout_s, shared=False)
 
     def _run_all(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
         if self._keeps_memory:
