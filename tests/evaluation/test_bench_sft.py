@@ -14,7 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("peft")
 
-from coding_framework.cli.bench_sft import _show
+from coding_framework.cli.bench_sft import show
 from coding_framework.cli.main import app
 from coding_framework.errors import MissingExtraError
 from coding_framework.evaluation.bench.sft_records import BenchSFTResult
@@ -47,7 +47,7 @@ def test_a_steps_parts_fill_its_time(
     assert ours.split is not None
     parts = sum(ours.split.model_dump().values())
     assert 0.5 * ours.seconds < parts <= ours.seconds
-    _show(result)
+    show(result)
     assert f"{ours.tokens_per_s:,.0f}" in capsys.readouterr().out
 
 
@@ -61,7 +61,7 @@ def test_trl_learns_from_the_same_tokens(
     assert result.trl.trainer.startswith("TRL 1.")
     assert (result.trl.tokens, result.trl.answer_tokens) == (result.ours.tokens, result.ours.answer_tokens)
     assert result.trl.losses[0] == pytest.approx(result.ours.losses[0], rel=1e-2)
-    _show(result)
+    show(result)
     assert "times as many tokens" in capsys.readouterr().out
 
 

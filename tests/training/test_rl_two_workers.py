@@ -1,4 +1,4 @@
-"""Two FSDP2 workers on gloo train one model through verl, and it is exported whole."""
+"""Two FSDP2 workers on gloo train all weights through verl; they reach what samples, and the export."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from kernel_words_model import write_kernel_words_model
+from rollout_distance import distance_of_step
 
 from coding_framework.config import (
     ConversationConfig,
@@ -25,10 +26,10 @@ pytestmark = pytest.mark.slow
 TASK = "vector_add"
 CONFIG = FrameworkConfig(
     rl=RLConfig(
-        steps=2,
+        steps=3,
         prompts_per_step=2,
-        group_size=2,
-        save_every=2,
+        group_size=4,
+        save_every=3,
         learning_rate=1e-2,
         lora_rank=0,
         num_gpus=0,
@@ -55,11 +56,16 @@ async def test_two_workers_train_one_model(tmp_path: Path) -> None:
         on_step=seen.__setitem__,
     ).train()
 
-    assert list(seen) == [1, 2]
-    assert all(values["episodes"] == 4 and values["episodes_lost"] == 0 for values in seen.values())
+    assert list(seen) == [1, 2, 3]
+    assert all(values["episodes"] == 8 and values["episodes_lost"] == 0 for values in seen.values())
     shards = sorted(path.name for path in (result.last_checkpoint / "actor").glob("model_world_size_*"))
     assert shards == ["model_world_size_2_rank_0.pt", "model_world_size_2_rank_1.pt"]
     _the_exported_model_was_trained(model, result.model_path)
+    assert distance_of_step(run.path, model, 1) < 1e-4
+    assert distance_of_step(run.path, model, 3) > 1e-2, "the policy moved, and what sampled moved with it"
+    gaps = [values["logprob_gap"] for values in seen.values() if "logprob_gap" in values]
+    assert gaps, "some step had a signal"
+    assert max(gaps) < 1e-4
 
 
 def _the_exported_model_was_trained(start: Path, exported: Path) -> None:

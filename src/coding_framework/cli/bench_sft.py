@@ -61,10 +61,11 @@ def sft(
     if json:
         print_record(result)
     else:
-        _show(result)
+        show(result)
 
 
-def _show(result: BenchSFTResult) -> None:
+def show(result: BenchSFTResult) -> None:
+    """Its table."""
     from rich.table import Table
     from rich.text import Text
 

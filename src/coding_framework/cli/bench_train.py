@@ -9,10 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coding_framework.cli.bench_progress import steps_shown
+from coding_framework.cli.bench_sft import show as show_sft
 from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
 
 if TYPE_CHECKING:
     from coding_framework.evaluation.bench.train_records import BenchTrainResult, RLStepFigures
+
+
+_WARM_UP = 3
+"""Steps of SFT that do not count."""
 
 
 def train(
@@ -20,14 +25,17 @@ def train(
         str | None, typer.Option("--model", help="Instead of the config's `model.name`.")
     ] = None,
     steps: Annotated[int, typer.Option("--steps", min=2, help="The first one does not count.")] = 4,
+    sft_steps: Annotated[int, typer.Option("--sft-steps", min=1, help="Of SFT, if the config has it.")] = 10,
     keep: Annotated[Path | None, typer.Option("--keep", help="Folder that keeps the run's files.")] = None,
     config: ConfigOption = None,
     set_: SetOption = None,
     json: JsonOption = False,
 ) -> None:
-    """The start of RL by its stages, a step by its parts, and tokens a second (SFT: `bench sft`)."""
+    """SFT (as `bench sft` has it) and RL: the start by its stages, a step by its parts, tokens a second."""
+    from coding_framework.agents.models.loading import release_memory
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
+    from coding_framework.evaluation.bench.sft_bench import bench_sft
     from coding_framework.evaluation.bench.train_bench import bench_train
     from coding_framework.pipeline import fetch
     from coding_framework.training.plan.machine import look_at_machine
@@ -35,15 +43,15 @@ def train(
 
     machine = look_at_machine()
     chosen = resolve(load_config(config, set_ or (), {"model.name": model} if model else {}), machine)
+    path, warm_start = fetch(chosen.model.name), None
     with steps_shown() as step:
+        if chosen.sft.enabled:
+            on_step = step("SFT", _WARM_UP + sft_steps)
+            warm_start = bench_sft(chosen, path, steps=sft_steps, warm_up=_WARM_UP, on_step=on_step)
+            release_memory()
         result = bench_train(
-            chosen,
-            machine,
-            fetch(chosen.model.name),
-            steps=steps,
-            keep=keep,
-            on_step=step("steps", steps),
-        )
+            chosen, machine, path, steps=steps, keep=keep, on_step=step("RL", steps)
+        ).model_copy(update={"sft": warm_start})
     if json:
         print_record(result)
     else:
@@ -54,6 +62,8 @@ def _show(result: BenchTrainResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    if result.sft is not None:
+        show_sft(result.sft)
     from coding_framework.cli.output import stdout_console
 
     table = Table(

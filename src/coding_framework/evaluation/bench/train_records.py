@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from coding_framework.evaluation.bench.sft_records import BenchSFTResult
 from coding_framework.records import Record
 
 
@@ -70,6 +71,8 @@ class BenchTrainResult(Record):
     """Seconds from the beginning to the end of each stage; `first_answer` is the first rollout."""
     steps: tuple[RLStepFigures, ...] = Field(min_length=1)
     """All of them."""
+    sft: BenchSFTResult | None = None
+    """The warm start before it; None where the config has none."""
 
     @property
     def counted(self) -> tuple[RLStepFigures, ...]:

@@ -1,8 +1,8 @@
 """The process that trains: `python -m coding_framework.training.rl.verl_run KEY=VALUE…`.
 
 It does what verl's own entry does, for which that one starts a second process that imports everything
-again: a third of a start. And it gives others their head start: vLLM's process, and one that has loaded
-what plays episodes, begin before anything of verl is imported here.
+again: a third of a start. And it gives vLLM its head start: Ray and vLLM's process begin before
+anything of verl is imported here.
 """
 
 from __future__ import annotations
@@ -27,23 +27,7 @@ def main(overrides: Sequence[str]) -> None:
     settings: Any = OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True)
     ray.init(**settings)
     start_early(config)
-    _load_beforehand()
     _train(config)
-
-
-def _load_beforehand() -> None:
-    """Have Ray's next free process import verl and our plug-ins, a quarter of a minute.
-
-    The process that plays the episodes is started last, when everything waits for it; Ray gives it one that
-    is free, and this one is.
-    """
-    import ray
-
-    @ray.remote(num_cpus=0)  # type: ignore[untyped-decorator]
-    def load() -> None:
-        import verl.trainer.ppo.v1  # noqa: F401
-
-    load.remote()
 
 
 def compose(overrides: Sequence[str]) -> Any:
