@@ -6,6 +6,7 @@ import ctypes
 import gc
 import logging as standard_logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,6 +33,8 @@ def require_transformers() -> None:
 def release_memory() -> None:
     """Give a finished model's memory back to the system: what comes next runs in other processes."""
     gc.collect()
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()
     with suppress(OSError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
