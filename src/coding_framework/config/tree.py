@@ -208,8 +208,8 @@ class RLConfig(Record):
     algorithm: Literal["grpo"] = "grpo"
     """How advantages are formed: group-relative, per turn."""
     adapters: Literal["shared", "per_agent"] = "shared"
-    """One policy that all agents speak with; or one for the generator, from its first kernels, and then one
-    for the optimizer, from what it makes of the trained generator's kernels: each with `steps` of its own."""
+    """One policy that all agents speak with; or one for the generator, which learns from its first kernels,
+    and then one for the optimizer, which goes on from what that one writes: each with `steps` of its own."""
     steps: int = Field(default=50, ge=1)
     """Policy updates, of each policy."""
     prompts_per_step: int = Field(default=4, ge=1)

@@ -17,7 +17,7 @@ from pathlib import Path
 import structlog
 
 from coding_framework.agents.models.agent_folder import AgentFolder
-from coding_framework.errors import ConfigError
+from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import AgentRole
@@ -45,7 +45,8 @@ async def run_rl_by_agent(
     generator = run.phase_result(GENERATOR_PHASE, RLResult) if resume else None
     start = time.monotonic()
     if generator is None or generator.steps < steps:
-        _begin_optimizer_anew(run, _steps_done(run) if resume else 0)
+        _begin_optimizer_anew(run)
+        rewind(run, "rl", _steps_done(run, "generator") if resume else 0)
         first = _part_of(job, "generator")
         first = replace(first, settings=first_turn_alone(first.settings))
         generator = await _train(first, on_step, should_stop, resume)
@@ -54,6 +55,9 @@ async def run_rl_by_agent(
     start = time.monotonic()
     if optimizer is None or optimizer.steps < steps:
         second = _part_of(job, "optimizer", steps_before=generator.steps)
+        if should_stop is not None and should_stop():
+            raise TrainingInterrupted("stopped before the policy of the optimizer")
+        rewind(run, "rl", generator.steps + _steps_done(run, "optimizer"))
         openings = await play_openings(second, generator.model_path, should_stop)
         optimizer = await _train(replace(second, openings=openings), on_step, should_stop, resume=True)
         run.mark_done(OPTIMIZER_PHASE, optimizer, seconds=time.monotonic() - start)
@@ -81,17 +85,16 @@ def _joined(generator: RLResult, optimizer: RLResult) -> RLResult:
     return optimizer.model_copy(update={"steps": steps, "model_path": folder})
 
 
-def _steps_done(run: RunFolder) -> int:
-    """By the generator."""
-    latest = latest_checkpoint(run.checkpoints / "rl" / "generator")
+def _steps_done(run: RunFolder, agent: AgentRole) -> int:
+    """At the last checkpoint of its policy: what was written down beyond it is done again."""
+    latest = latest_checkpoint(run.checkpoints / "rl" / agent)
     return latest[0] if latest else 0
 
 
-def _begin_optimizer_anew(run: RunFolder, generator_steps: int) -> None:
+def _begin_optimizer_anew(run: RunFolder) -> None:
     """Nothing stays of what was learnt from an earlier generator."""
     if (run.path / "rl" / "optimizer").exists():
         log.info("optimizer_begins_anew", because="its generator learns on")
     run.forget_phases(GENERATOR_PHASE, OPTIMIZER_PHASE)
     for parent in (run.path, run.checkpoints, run.models):
         shutil.rmtree(parent / "rl" / "optimizer", ignore_errors=True)
-    rewind(run, "rl", generator_steps)
