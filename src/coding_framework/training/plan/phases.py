@@ -12,6 +12,7 @@ from coding_framework.training.plan import memory, pace
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
+from coding_framework.training.rl.prompts_file import num_prompts
 
 _LOGS_BYTES = 0.3e9
 """Pairs, conversations, logs and the report."""
@@ -97,7 +98,7 @@ def _for_whom(sft: SFTConfig) -> str:
 def _rl(
     config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
 ) -> Iterator[PhasePlan]:
-    turns, openings = config.conversation.max_turns, config.rl.steps * config.rl.prompts_per_step
+    turns, openings = config.conversation.max_turns, num_prompts(config.rl)
     if config.rl.adapters == "shared":
         yield _rl_of("rl", config, machine, shape, tasks, turns, f"up to {turns} turns")
         return

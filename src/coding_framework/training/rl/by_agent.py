@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import structlog
@@ -41,39 +41,54 @@ async def run_rl_by_agent(
         return await run_rl(job, on_step=on_step, should_stop=should_stop, resume=resume)
     if job.settings.conversation.max_turns < 2:
         raise ConfigError(NO_TURN_FOR_THE_OPTIMIZER)
-    run, steps = RunFolder(job.settings.run_dir), job.config.rl.steps
-    generator = run.phase_result(GENERATOR_PHASE, RLResult) if resume else None
-    start = time.monotonic()
-    if generator is None or generator.steps < steps:
-        _begin_optimizer_anew(run)
-        rewind(run, "rl", _steps_done(run, "generator") if resume else 0)
-        first = _part_of(job, "generator")
-        first = replace(first, settings=first_turn_alone(first.settings))
-        generator = await _train(first, on_step, should_stop, resume)
-        run.mark_done(GENERATOR_PHASE, generator, seconds=time.monotonic() - start)
-    optimizer = run.phase_result(OPTIMIZER_PHASE, RLResult)
-    start = time.monotonic()
-    if optimizer is None or optimizer.steps < steps:
-        second = _part_of(job, "optimizer", steps_before=generator.steps)
-        if should_stop is not None and should_stop():
-            raise TrainingInterrupted("stopped before the policy of the optimizer")
-        rewind(run, "rl", generator.steps + _steps_done(run, "optimizer"))
-        openings = await play_openings(second, generator.model_path, should_stop)
-        optimizer = await _train(replace(second, openings=openings), on_step, should_stop, resume=True)
-        run.mark_done(OPTIMIZER_PHASE, optimizer, seconds=time.monotonic() - start)
+    training = _Training(job, RunFolder(job.settings.run_dir), on_step, should_stop)
+    generator = training.result(GENERATOR_PHASE) if resume else None
+    generator = generator or await training.generator(resume)
+    optimizer = training.result(OPTIMIZER_PHASE) or await training.optimizer(generator)
     return _joined(generator, optimizer)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """Both policies of one run."""
+
+    job: RLJob
+    run: RunFolder
+    on_step: OnStep | None
+    should_stop: ShouldStop | None
+
+    def result(self, phase: str) -> RLResult | None:
+        """None where there are steps to do."""
+        done = self.run.phase_result(phase, RLResult)
+        return done if done is not None and done.steps >= self.job.config.rl.steps else None
+
+    async def generator(self, resume: bool) -> RLResult:
+        start = time.monotonic()
+        _begin_optimizer_anew(self.run)
+        rewind(self.run, "rl", _steps_done(self.run, "generator") if resume else 0)
+        job = _part_of(self.job, "generator")
+        job = replace(job, settings=first_turn_alone(job.settings))
+        return await self._train(GENERATOR_PHASE, job, start, resume)
+
+    async def optimizer(self, generator: RLResult) -> RLResult:
+        start = time.monotonic()
+        if self.should_stop is not None and self.should_stop():
+            raise TrainingInterrupted("stopped before the policy of the optimizer")
+        rewind(self.run, "rl", generator.steps + _steps_done(self.run, "optimizer"))
+        job = _part_of(self.job, "optimizer", steps_before=generator.steps)
+        openings = await play_openings(job, generator.model_path, self.should_stop)
+        return await self._train(OPTIMIZER_PHASE, replace(job, openings=openings), start, resume=True)
+
+    async def _train(self, phase: str, job: RLJob, start: float, resume: bool) -> RLResult:
+        log.info("policy_of_an_agent", agent=job.settings.agent, starts_from=str(job.model_path))
+        result = await run_rl(job, on_step=self.on_step, should_stop=self.should_stop, resume=resume)
+        self.run.mark_done(phase, result, seconds=time.monotonic() - start)
+        return result
 
 
 def _part_of(job: RLJob, agent: AgentRole, steps_before: int = 0) -> RLJob:
     settings = job.settings.model_copy(update={"agent": agent, "steps_before": steps_before})
     return replace(job, settings=settings, model_path=model_of_agent(job.model_path, agent))
-
-
-async def _train(
-    job: RLJob, on_step: OnStep | None, should_stop: ShouldStop | None, resume: bool
-) -> RLResult:
-    log.info("policy_of_an_agent", agent=job.settings.agent, starts_from=str(job.model_path))
-    return await run_rl(job, on_step=on_step, should_stop=should_stop, resume=resume)
 
 
 def _joined(generator: RLResult, optimizer: RLResult) -> RLResult:

@@ -28,7 +28,7 @@ from coding_framework.training.rl.export import latest_checkpoint, prune_checkpo
 from coding_framework.training.rl.openings import Opening
 from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overrides
 from coding_framework.training.rl.paths import RLPaths
-from coding_framework.training.rl.prompts_file import task_order, write_prompts
+from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
 from coding_framework.training.rl.start_stages import start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
@@ -137,9 +137,8 @@ def _report(watcher: StepWatcher, steps: Path, on_step: OnStep | None) -> None:
 
 def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
     """Everything on disk that the processes read; old leavings of an earlier start removed."""
-    rl = job.config.rl
     order = [one.task for one in job.openings]
-    order = order or task_order(job.tasks, rl.steps * rl.prompts_per_step, job.config.run.seed)
+    order = order or task_order(job.tasks, num_prompts(job.config.rl), job.config.run.seed)
     with storage_errors(paths.run_dir):
         worker_settings = job.settings.write()
         for stale in (job.settings.stop_file, paths.step_metrics, start_file(paths.rl_dir)):

@@ -24,7 +24,7 @@ from coding_framework.records import Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner
 from coding_framework.training.rl.launch import RLJob
 from coding_framework.training.rl.openings import DRAWS, Opening, chosen, read_openings, to_play
-from coding_framework.training.rl.prompts_file import task_order
+from coding_framework.training.rl.prompts_file import num_prompts, task_order
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 log = structlog.stdlib.get_logger(__name__)
@@ -34,7 +34,7 @@ async def play_openings(
     job: RLJob, generator: Path, should_stop: Callable[[], bool] | None = None
 ) -> list[Opening]:
     """One for each prompt of `job`, by the model in the folder `generator`; those that were played stay."""
-    needed = job.config.rl.steps * job.config.rl.prompts_per_step
+    needed = num_prompts(job.config.rl)
     played = read_openings(job.settings.openings_file)
     if to_play(played, needed):
         log.info("openings", played=len(played), needed=needed)
@@ -68,7 +68,7 @@ def first_turn_alone(settings: WorkerSettings) -> WorkerSettings:
 def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[Any, Any, Opening]]]:
     """Makes one visit; with the generator's model, and a judge of its own."""
     rl, settings = job.config.rl, job.settings
-    tasks = task_order(job.tasks, DRAWS * rl.steps * rl.prompts_per_step, job.config.run.seed)
+    tasks = task_order(job.tasks, DRAWS * num_prompts(rl), job.config.run.seed)
     model = open_chat_model(
         str(generator),
         dtype=job.config.model.dtype,

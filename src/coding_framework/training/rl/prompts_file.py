@@ -11,7 +11,13 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from coding_framework.config import RLConfig
 from coding_framework.training.rl.names import AGENT_NAME
+
+
+def num_prompts(rl: RLConfig) -> int:
+    """Of all steps of one policy."""
+    return rl.steps * rl.prompts_per_step
 
 
 def task_order(tasks: Sequence[str], count: int, seed: int) -> list[str]:
