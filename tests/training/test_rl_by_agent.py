@@ -55,7 +55,7 @@ class Trainer:
         return RLResult(
             steps=job.config.rl.steps,
             model_path=paths.exported_model,
-            metrics_path=paths.steps,
+            metrics_path=job.settings.steps_file,
             last_checkpoint=paths.checkpoints,
         )
 

@@ -53,7 +53,7 @@ class RLResult(Record):
     model_path: Path
     """The trained model, adapters merged; with a policy for each agent the folder that names their models."""
     metrics_path: Path
-    """One `MetricPoint` a line."""
+    """One `MetricPoint` a line; with a policy for each agent the last one's."""
     last_checkpoint: Path
     """Where a resumed run would start."""
 
@@ -96,7 +96,7 @@ async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop
     ]
     watcher = StepWatcher(paths.step_metrics, job.settings)
     with supervised(command, environment, paths) as process:
-        await _watch(process, watcher, job.settings, paths.steps, on_step, should_stop)
+        await _watch(process, watcher, job.settings, on_step, should_stop)
     if process.returncode:
         if job.settings.stop_file.exists():
             raise TrainingInterrupted(f"stopped after step {_steps_done(paths)} of {job.config.rl.steps}")
@@ -109,7 +109,6 @@ async def _watch(
     process: subprocess.Popen[bytes],
     watcher: StepWatcher,
     settings: WorkerSettings,
-    steps: Path,
     on_step: OnStep | None,
     should_stop: ShouldStop | None,
 ) -> None:
@@ -118,7 +117,7 @@ async def _watch(
     while stop_at is None or time.monotonic() < stop_at:
         await asyncio.sleep(_POLL_S)
         ended = process.poll() is not None
-        _report(watcher, steps, on_step)
+        _report(watcher, settings, on_step)
         if ended:
             return
         if stop_at is None and should_stop is not None and should_stop():
@@ -126,9 +125,9 @@ async def _watch(
             stop_at = time.monotonic() + _STOP_GRACE_S
 
 
-def _report(watcher: StepWatcher, steps: Path, on_step: OnStep | None) -> None:
+def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:
     for point in watcher.new_points():
-        append_line(steps, point.model_dump_json())
+        append_line(settings.steps_file, point.model_dump_json())
         if on_step is not None:
             on_step(point.step, dict(point.values))
     if watcher.fatal is not None:
@@ -162,7 +161,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     return RLResult(
         steps=step,
         model_path=paths.exported_model,
-        metrics_path=paths.steps,
+        metrics_path=job.settings.steps_file,
         last_checkpoint=folder,
     )
 

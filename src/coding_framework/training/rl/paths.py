@@ -39,11 +39,6 @@ class RLPaths:
         return self.run_dir / "logs" / "verl.log"
 
     @property
-    def steps(self) -> Path:
-        """One `MetricPoint` a line, of all policies."""
-        return self.run_dir / "rl" / "steps.jsonl"
-
-    @property
     def step_metrics(self) -> Path:
         """Written by verl's file logger, which empties it at every start."""
         return self.rl_dir / "verl_metrics.jsonl"

@@ -58,6 +58,11 @@ class WorkerSettings(Record):
         return self.rl_dir / "activity.jsonl"
 
     @property
+    def steps_file(self) -> Path:
+        """One `MetricPoint` a line: the steps that were reported."""
+        return self.rl_dir / "steps.jsonl"
+
+    @property
     def stop_file(self) -> Path:
         """When it exists, training ends after the current step."""
         return self.rl_dir / "stop"
