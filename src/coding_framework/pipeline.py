@@ -42,6 +42,7 @@ from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
 from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 log = structlog.stdlib.get_logger(__name__)
@@ -233,20 +234,22 @@ class Pipeline:
     def _extend_sft(self) -> None:
         """More steps after the end: what was built on the old end is to be done again."""
         log.info("sft_is_extended", done_again="RL and its evaluation, from the new model")
-        self.run.forget_phases("rl", "evaluation_sft", "evaluation_rl", "evaluation")
+        self.run.forget_phases(
+            "rl", GENERATOR_PHASE, OPTIMIZER_PHASE, "evaluation_sft", "evaluation_rl", "evaluation"
+        )
         shutil.rmtree(self.run.checkpoints / "rl", ignore_errors=True)
         rewind(self.run, "rl", 0)
 
     async def _rl(self, start_model: Path) -> Path:
         done = self.run.phase_result("rl", PhaseDone)
-        if done is not None and self.config.rl.steps <= done.count:
+        if done is not None and self.config.rl.all_steps <= done.count:
             return done.path
         if done is not None:
             self.run.forget_phases("evaluation_rl", "evaluation")
         start = time.monotonic()
         reward = CUDAPerformanceReward(self.config.reward)
         reached = _StepCounter()
-        with progress_bar("GRPO (verl)", self.config.rl.steps) as bar:
+        with progress_bar("GRPO (verl)", self.config.rl.all_steps) as bar:
 
             def on_step(step: int, values: dict[str, float]) -> None:
                 self._metric("rl", step, values, start)
@@ -264,9 +267,9 @@ class Pipeline:
                 resume=True,
             )
             result = await trainer.train()
-        self.run.mark_done(
-            "rl", PhaseDone(path=result.model_path, count=result.steps), seconds=time.monotonic() - start
-        )
+        # With a policy for each agent they were timed one by one.
+        seconds = time.monotonic() - start if self.config.rl.adapters == "shared" else None
+        self.run.mark_done("rl", PhaseDone(path=result.model_path, count=result.steps), seconds=seconds)
         return result.model_path
 
     def _stages(self, base: Path, start: Path, trained: Path | None) -> list[tuple[ModelLabel, Path]]:

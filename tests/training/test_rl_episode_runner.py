@@ -11,6 +11,7 @@ from coding_framework.errors import WorkerDied
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Candidate, Evaluation, Generation, GenerationRequest, Task
 from coding_framework.training.rl.episode_runner import EpisodeFault, EpisodeRunner, turn_samples
+from coding_framework.training.rl.step_reports import conversation_values
 from coding_framework.training.rl.worker_settings import WorkerSettings
 from tests_support import EvaluationFactory
 
@@ -93,6 +94,22 @@ async def test_every_turn_is_a_sample_with_its_own_ids_and_return(settings: Work
     rewards = [turn.reward.total for turn in conversation.turns]
     assert samples[2].value == pytest.approx(rewards[2])
     assert samples[0].value == pytest.approx(rewards[0] + 0.5 * rewards[1] + 0.25 * rewards[2])
+
+
+async def test_turns_of_an_opening_are_context_and_no_samples(settings: WorkerSettings) -> None:
+    runner = EpisodeRunner(settings, FlakyJudge(0))
+    whole = await runner.run("vector_add", answer, step=1)
+    assert whole is not None
+    conversation = await runner.run("vector_add", answer, step=2, opening=whole.turns[:1])
+    assert conversation is not None
+    assert conversation.turns[0] == whole.turns[0]
+    assert [turn.agent for turn in conversation.own_turns] == ["optimizer", "optimizer"]
+    assert conversation.best_turn in conversation.own_turns
+    samples, of_the_whole = turn_samples(conversation), turn_samples(whole)
+    assert [sample.turn for sample in samples] == [1, 2]
+    assert [sample.value for sample in samples] == [sample.value for sample in of_the_whole[1:]]
+    values = conversation_values([conversation], [])
+    assert (values["turns_mean"], values["new_tokens"]) == (2, 4)
 
 
 def test_settings_reach_a_worker_through_the_environment(

@@ -106,6 +106,16 @@ def test_a_step_is_reported_when_verl_logs_it_with_its_own_conversations(setting
     assert watcher.new_points()[0].values["pass_rate"] == 1.0
 
 
+def test_steps_of_a_second_policy_are_counted_on_from_the_first(settings: WorkerSettings) -> None:
+    second = settings.model_copy(update={"steps_before": 10})
+    log = settings.rl_dir / "verl.jsonl"
+    watcher = StepWatcher(log, second)
+    RunFolder(settings.run_dir).append_conversation(conversation(11, 4.0))
+    append_line(log, json.dumps({"step": 1, "data": {}}))
+    (point,) = watcher.new_points()
+    assert (point.step, point.values["episodes"]) == (11, 1)
+
+
 def test_a_fatal_fault_is_noticed_at_once(settings: WorkerSettings) -> None:
     watcher = StepWatcher(settings.rl_dir / "verl.jsonl", settings)
     append_line(settings.fault_file, fault(1, fatal=True).model_dump_json())

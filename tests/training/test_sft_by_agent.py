@@ -143,7 +143,7 @@ def test_a_folder_whose_adapter_is_gone_is_refused(model_path: Path, tmp_path: P
     ("config", "words"),
     [
         ({"sft": {"adapters": "per_agent"}}, "rl.enabled=false"),
-        ({"model": {"name": "{folder}"}}, "holds adapters of single agents"),
+        ({"model": {"name": "{folder}"}}, "has weights of single agents"),
     ],
 )
 def test_what_cannot_be_trained_is_refused_by_the_plan(

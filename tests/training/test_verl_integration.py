@@ -27,6 +27,19 @@ def test_a_wrong_argument_is_named(arguments: Any) -> None:
         MultiAgentVERLTrainer(*arguments)
 
 
+class LastTurnReward(CUDAPerformanceReward):
+    """Worker processes would never run it."""
+
+
+@pytest.mark.parametrize("position", [1, 2])
+def test_a_subclass_that_would_be_lost_on_the_way_is_refused(position: int) -> None:
+    arguments: list[Any] = [FrameworkConfig(), MANAGER, REWARD]
+    other = type("OtherManager", (MultiTurnConversationManager,), {})()
+    arguments[position] = LastTurnReward() if position == 2 else other
+    with pytest.raises(ConfigError, match=r"itself, not (LastTurnReward|OtherManager): worker processes"):
+        MultiAgentVERLTrainer(*arguments)
+
+
 def test_unknown_and_missing_tasks_are_refused() -> None:
     with pytest.raises(UnknownTaskError):
         MultiAgentVERLTrainer(FrameworkConfig(), MANAGER, REWARD, tasks=["vector_ad"])

@@ -8,9 +8,17 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from coding_framework.training.plan.records import Estimate, PhasePlan, TrainingPlan, Unknown
+from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, TrainingPlan, Unknown
 
-_TITLES = {"model": "model", "pairs": "pairs", "sft": "SFT", "rl": "RL", "evaluation": "evaluation"}
+_TITLES: dict[Phase, str] = {
+    "model": "model",
+    "pairs": "pairs",
+    "sft": "SFT",
+    "rl": "RL",
+    "rl_generator": "RL generator",
+    "rl_optimizer": "RL optimizer",
+    "evaluation": "evaluation",
+}
 _PLACES = {
     "no_card": "times are modelled",
     "own_card": "times are measured on a card of its own",

@@ -153,7 +153,7 @@ class SFTConfig(Record):
     """Whose pairs are used."""
     adapters: Literal["shared", "per_agent"] = "shared"
     """One adapter that all agents speak with, trained from all pairs; or one for each of `agents`, from its
-    own pairs and with `steps` or `epochs` of its own. RL trains a model that all share."""
+    own pairs and with `steps` or `epochs` of its own."""
 
     @model_validator(mode="after")
     def _steps_or_epochs(self) -> SFTConfig:
@@ -207,8 +207,11 @@ class RLConfig(Record):
     """Whether it runs."""
     algorithm: Literal["grpo"] = "grpo"
     """How advantages are formed: group-relative, per turn."""
+    adapters: Literal["shared", "per_agent"] = "shared"
+    """One policy that all agents speak with; or one for the generator, which learns from its first kernels,
+    and then one for the optimizer, which goes on from what that one writes: each with `steps` of its own."""
     steps: int = Field(default=50, ge=1)
-    """Policy updates."""
+    """Policy updates, of each policy."""
     prompts_per_step: int = Field(default=4, ge=1)
     """Tasks sampled for one step."""
     group_size: int = Field(default=8, ge=2)
@@ -251,6 +254,11 @@ class RLConfig(Record):
     """Whether vLLM records CUDA graphs at its start: answers come faster, the start takes longer."""
     checkpoint_activations: bool | None = None
     """Whether the update computes activations twice instead of keeping them; None: if memory demands it."""
+
+    @property
+    def all_steps(self) -> int:
+        """Policy updates of all policies."""
+        return self.steps * (2 if self.adapters == "per_agent" else 1)
 
 
 class TasksConfig(Record):

@@ -7,7 +7,6 @@ given the same tasks, samples and temperature, which `evaluate_model` takes from
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from statistics import median
 from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import held_out_names
 from coding_framework.monitoring.results import ModelLabel, ModelResult, TaskResult
-from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, run_episode
+from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, all_of, run_episode
 from coding_framework.records import Conversation, Task
 
 
@@ -47,7 +46,7 @@ async def evaluate_model(
     # Batch by batch: a model and a judge that want the same cores at once take three times as long.
     for first in range(0, len(wanted), config.evaluation.batch_size):
         batch = wanted[first : first + config.evaluation.batch_size]
-        conversations += await _gather_or_cancel([asyncio.ensure_future(sample(task)) for task in batch])
+        conversations += await all_of(sample(task) for task in batch)
     held_out = frozenset(held_out_names(config.tasks))
     return ModelResult(
         label=label,
@@ -75,13 +74,3 @@ def summarise(task: Task, conversations: Sequence[Conversation], *, held_out: bo
         median_speedup=median(speedups) if speedups else None,
         time_kind=next(iter(kinds), None),
     )
-
-
-async def _gather_or_cancel(tasks: Sequence[asyncio.Future[Conversation]]) -> list[Conversation]:
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise

@@ -106,7 +106,7 @@ def _steps(planned: SFTConfig | RLConfig | None) -> int | None:
     """None where they depend on the number of pairs."""
     if isinstance(planned, SFTConfig):
         return planned.num_steps(0) if planned.epochs is None else None
-    return planned.steps if planned else None
+    return planned.all_steps if planned else None
 
 
 def _spent(phase: MetricPhase, state: RunState, history: RunHistory) -> str:

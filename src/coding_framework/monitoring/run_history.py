@@ -36,7 +36,7 @@ class StepConversations:
     passed: list[bool] = field(default_factory=list)
     speedups: list[float] = field(default_factory=list)
     verdicts: Counter[Verdict] = field(default_factory=Counter)
-    """Of every turn, not only the best."""
+    """Of every turn that was sampled, not only the best."""
 
     def add(self, conversation: Conversation) -> None:
         best = conversation.best_turn
@@ -45,7 +45,7 @@ class StepConversations:
         self.passed.append(best.evaluation.passed)
         if best.evaluation.speedup is not None:
             self.speedups.append(best.evaluation.speedup)
-        self.verdicts.update(turn.evaluation.verdict for turn in conversation.turns)
+        self.verdicts.update(turn.evaluation.verdict for turn in conversation.own_turns)
 
 
 _FROM_CONVERSATIONS: dict[str, Callable[[StepConversations], float | None]] = {

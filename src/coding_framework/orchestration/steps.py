@@ -78,6 +78,8 @@ class Episode:
     conversation_id: str
     seeded: bool = False
     """Whether requests carry a seed of their own, made of the conversation's id and the turn."""
+    opening: tuple[ConversationTurn, ...] = ()
+    """Turns that were there before; what they earned counts as for any earlier turn."""
 
     async def ask(self, turns: Turns) -> Answer:
         """The next agent's answer: the generator opens, the optimizer follows."""
@@ -132,6 +134,7 @@ class Episode:
             max_turns=self.settings.max_turns,
             step=step,
             phase=phase,
+            opening_turns=len(self.opening),
         )
 
     def _is_good_enough(self, turns: Turns) -> bool:

@@ -136,10 +136,23 @@ class Conversation(Record):
     """What it was sampled for."""
     judged_on: JudgePlace | None = None
     """Where its kernels were timed; None outside training."""
+    opening_turns: int = Field(default=0, ge=0)
+    """How many of the first turns were there before it began, spoken by another model."""
+
+    @model_validator(mode="after")
+    def _begins_after_its_opening(self) -> Conversation:
+        if self.opening_turns >= len(self.turns):
+            raise ValueError("a conversation has a turn of its own after its opening")
+        return self
+
+    @property
+    def own_turns(self) -> tuple[ConversationTurn, ...]:
+        """Those after the opening."""
+        return self.turns[self.opening_turns :]
 
     @property
     def best_turn(self) -> ConversationTurn:
-        return max(self.turns, key=lambda turn: turn.reward.total)
+        return max(self.own_turns, key=lambda turn: turn.reward.total)
 
     @property
     def returns(self) -> tuple[float, ...]:

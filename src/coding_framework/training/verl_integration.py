@@ -27,7 +27,8 @@ from coding_framework.training.multi_turn_conversation import MultiTurnConversat
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
+from coding_framework.training.rl.by_agent import run_rl_by_agent
+from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 __all__ = [
@@ -42,7 +43,7 @@ __all__ = [
 
 
 class MultiAgentVERLTrainer:
-    """Trains generator and optimizer together: one policy, every turn a sample of its own."""
+    """Trains generator and optimizer, every turn a sample of its own: one policy for both, or one each."""
 
     def __init__(
         self,
@@ -60,7 +61,8 @@ class MultiAgentVERLTrainer:
         """Checks everything that can be checked without spending time.
 
         Without `run_dir` a new run folder is made, without `model_path` the configured model is
-        fetched, without `tasks` the configured training tasks are used.
+        fetched, without `tasks` the configured training tasks are used. With `rl.adapters = per_agent`
+        `run_dir` is a run folder, and `model_path` may name a model for each agent.
         """
         _require(config, FrameworkConfig, "config")
         _require(conversation_manager, MultiTurnConversationManager, "conversation_manager")
@@ -95,7 +97,9 @@ class MultiAgentVERLTrainer:
         if model is None:
             model = await asyncio.to_thread(_fetch, config.model.name)
         job = RLJob(config=config, settings=settings, model_path=model, tasks=self.tasks)
-        return await run_rl(job, on_step=self._on_step, should_stop=self._should_stop, resume=self._resume)
+        return await run_rl_by_agent(
+            job, on_step=self._on_step, should_stop=self._should_stop, resume=self._resume
+        )
 
     def _new_run_dir(self) -> Path:
         folder = RunFolder.create(
@@ -108,8 +112,12 @@ class MultiAgentVERLTrainer:
 
 
 def _require(value: object, wanted: type, name: str) -> None:
-    if not isinstance(value, wanted):
-        raise ConfigError(f"{name} must be a {wanted.__name__}, not {type(value).__name__}")
+    """Subclasses too: settings alone reach the worker processes, and what a subclass does would be lost."""
+    if type(value) is not wanted:
+        raise ConfigError(
+            f"{name} must be a {wanted.__name__} itself, not {type(value).__name__}: worker processes are "
+            f"given its settings alone and would not run what another class does"
+        )
 
 
 def _fetch(name: str) -> Path:

@@ -1,14 +1,15 @@
-"""A folder that says who speaks with what: one model, and an adapter for each agent that has its own.
+"""A folder that says who speaks with what: one model, and an adapter or a whole model for each agent that
+has its own.
 
-`agents.json` names them; adapters stand below the folder, the model wherever it is. A folder of this
-kind can be named wherever a chat model can.
+`agents.json` names them, seen from the file; what belongs to single agents stands below the folder. A
+folder of this kind can be named wherever a chat model can.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from coding_framework.errors import ModelNotFoundError
 from coding_framework.monitoring.storage import write_whole
@@ -21,9 +22,18 @@ class AgentFolder(Record):
     """The contents of `agents.json`."""
 
     model: Path
-    """The model that all of them share."""
-    adapters: dict[AgentRole, Path]
-    """Folder of each adapter, seen from the file; agents without one are the model as it is."""
+    """The model of all that are not named below, and what adapters are of."""
+    adapters: dict[AgentRole, Path] = Field(default_factory=dict)
+    """Folder of each adapter."""
+    models: dict[AgentRole, Path] = Field(default_factory=dict)
+    """Folder of each whole model that one agent has for itself."""
+
+    @model_validator(mode="after")
+    def _each_agent_has_one_voice(self) -> AgentFolder:
+        both = sorted(self.adapters.keys() & self.models.keys())
+        if both:
+            raise ValueError(f"{', '.join(both)} cannot have an adapter and a model of its own")
+        return self
 
     def write(self, folder: Path) -> None:
         """The file, as a whole."""
@@ -45,6 +55,8 @@ def read_agent_folder(folder: Path) -> AgentFolder:
     for adapter in adapters.values():
         if not (adapter / "adapter_config.json").is_file():
             raise ModelNotFoundError(f"{file} names {adapter}, which holds no adapter")
-    if not (found.model / "config.json").is_file():
-        raise ModelNotFoundError(f"{file} names the model {found.model}, which is not there any more")
-    return found.model_copy(update={"adapters": adapters})
+    model, models = folder / found.model, {role: folder / path for role, path in found.models.items()}
+    for one in (model, *models.values()):
+        if not (one / "config.json").is_file():
+            raise ModelNotFoundError(f"{file} names the model {one}, which is not there any more")
+    return AgentFolder(model=model, adapters=adapters, models=models)

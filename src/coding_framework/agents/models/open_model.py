@@ -3,17 +3,19 @@
     smollm2                             an embedded model, by its name or the beginning of it
     runs/…/model, owner/model           a folder, or a model of the Hugging Face cache, in this process
     vllm:PATH                           the same through vLLM in this process (needs a GPU)
-    runs/…/sft                          a folder that names one model and an adapter for each agent
+    runs/…/sft                          a folder that names who speaks with what (`agents.json`)
     openai:MODEL@https://host/v1        any server that speaks OpenAI's chat completions
 
 Guarantees: nothing heavy is imported before it is needed; a text that names nothing is refused with
 what could be meant. Models must be on this machine already (`cuda-rl models fetch`). With transformers
-every adapter costs a copy of the weights; vLLM shares them.
+every adapter costs a copy of the weights; vLLM shares them. Agents with whole models of their own cost an
+engine each, which share the card's memory evenly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from coding_framework.agents.models.agent_folder import is_agent_folder, read_agent_folder
@@ -21,7 +23,7 @@ from coding_framework.agents.models.by_agent import ChatModelByAgent
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings, TransformersChatModel
 from coding_framework.agents.models.openai_model import API_KEY_VARIABLE, OpenAIChatModel, OpenAISettings
-from coding_framework.agents.models.vllm_model import VLLMChatModel
+from coding_framework.agents.models.vllm_model import MEMORY_SHARE, VLLMChatModel
 from coding_framework.errors import UserError
 from coding_framework.records import AgentRole
 
@@ -48,22 +50,26 @@ def open_chat_model(
     if not spec.strip():
         raise UserError("name a chat model: smollm2, a folder, vllm:PATH or openai:MODEL@URL")
     name = rest if kind == "vllm" else spec.strip()
+    models: Mapping[AgentRole, Path] = {}
     if is_agent_folder(Path(name).expanduser()):
         if adapter or adapters:
             raise UserError(f"{name} names the adapters of its agents itself: leave out the other ones")
         found = read_agent_folder(Path(name).expanduser())
-        name, adapters = str(found.model), found.adapters
+        name, adapters, models = str(found.model), found.adapters, found.models
     name = embedded_name(name)
     if kind == "vllm":
-        return VLLMChatModel.from_pretrained(name, adapter=adapter, adapters=adapters, settings=settings)
+        share = MEMORY_SHARE / (1 + len(models))
+        engine = partial(VLLMChatModel.from_pretrained, settings=settings, gpu_memory_share=share)
+        default: ChatModel = engine(name, adapter=adapter, adapters=adapters)
+        return _by_agent(default, {role: engine(path) for role, path in models.items()})
+    load = partial(TransformersChatModel.from_pretrained, dtype=dtype, device=device, settings=settings)
+    adapted = {role: load(name, adapter=path) for role, path in (adapters or {}).items()}
+    whole = {role: load(path) for role, path in models.items()}
+    return _by_agent(load(name, adapter=adapter), {**adapted, **whole})
 
-    def load(one: Path | None) -> ChatModel:
-        return TransformersChatModel.from_pretrained(
-            name, adapter=one, dtype=dtype, device=device, settings=settings
-        )
 
-    own = {role: load(path) for role, path in (adapters or {}).items()}
-    return ChatModelByAgent(load(adapter), own) if own else load(adapter)
+def _by_agent(default: ChatModel, own: Mapping[AgentRole, ChatModel]) -> ChatModel:
+    return ChatModelByAgent(default, own) if own else default
 
 
 def embedded_name(name: str) -> str:

@@ -26,6 +26,8 @@ from coding_framework.records import AgentRole, Generation, GenerationRequest
 
 DEFAULT_CONTEXT = 8192
 """Tokens of prompt and answer where the model could hold more: memory goes to more answers at a time."""
+MEMORY_SHARE = 0.85
+"""Of the card, for weights and for keys and values."""
 _LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 """The ranks that vLLM has kernels for."""
 _SEED_BITS = 63
@@ -80,7 +82,7 @@ class VLLMChatModel:
         adapters: Mapping[AgentRole, Path] | None = None,
         settings: SamplingSettings | None = None,
         dtype: str = "bfloat16",
-        gpu_memory_share: float = 0.85,
+        gpu_memory_share: float = MEMORY_SHARE,
     ) -> VLLMChatModel:
         """Load a model that is on this machine; `adapter` serves every agent without one in `adapters`."""
         vllm, lora_request = require_vllm()

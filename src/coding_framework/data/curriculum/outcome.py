@@ -44,7 +44,7 @@ class EpisodeOutcome(Record):
     @classmethod
     def of_conversation(cls, conversation: Conversation) -> EpisodeOutcome:
         """Of several turns: the fastest of those that passed, else the furthest."""
-        outcomes = [cls.of(turn.evaluation) for turn in conversation.turns]
+        outcomes = [cls.of(turn.evaluation) for turn in conversation.own_turns]
         return max(outcomes, key=lambda outcome: (outcome.speedup or 0.0, outcome.compiled))
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.errors import ConfigError
 from coding_framework.evaluation.bench.footprint import gpu_bytes_in_use
 from coding_framework.evaluation.bench.train_records import BenchTrainResult, RLStepFigures
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -38,6 +39,8 @@ def bench_train(
     on_step: Callable[[], None] = lambda: None,
 ) -> BenchTrainResult:
     """Measure `steps` steps of a resolved config; with `keep` the run folder stays there."""
+    if config.rl.adapters == "per_agent":
+        raise ConfigError("the steps of one policy are measured: leave out rl.adapters=per_agent")
     rl = config.rl.model_copy(update={"steps": steps + 1, "save_every": steps + 1})
     config = config.model_copy(update={"rl": rl})
     seen: list[RLStepFigures] = []

@@ -53,16 +53,19 @@ def sft_seconds(
     return Estimate(value=tokens * shape.parameters / (_SFT * machine.cores), rests_on=_ON_TWO_CORES)
 
 
-def rl_seconds(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> Estimate | Unknown:
-    """All steps, start-up and export."""
+def rl_seconds(
+    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, turns: int, openings: int = 0
+) -> Estimate | Unknown:
+    """All steps of a policy with so many turns an episode, start-up, export and the openings before it."""
     if shape is None or config.rl.num_gpus:
         return _unknown(config, shape)
     rl = config.rl
     episodes = rl.steps * rl.prompts_per_step * rl.group_size
-    prompt, answer = episode_tokens(config, config.conversation.max_turns)
+    prompt, answer = episode_tokens(config, turns)
     work = shape.parameters * (answer / _SAMPLING + (prompt + answer) / _UPDATE)
-    judging = config.conversation.max_turns * _JUDGEMENT_S
-    return Estimate(value=_RL_START_S + episodes * (work + judging) / machine.cores, rests_on=_ON_TWO_CORES)
+    seconds = episodes * (work + turns * _JUDGEMENT_S)
+    seconds += openings * (shape.parameters * episode_tokens(config, 1)[1] / _SAMPLING + _JUDGEMENT_S)
+    return Estimate(value=_RL_START_S + seconds / machine.cores, rests_on=_ON_TWO_CORES)
 
 
 def evaluation_seconds(

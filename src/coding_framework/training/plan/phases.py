@@ -10,8 +10,9 @@ from coding_framework.data.tasks import get_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.training.plan import memory, pace
 from coding_framework.training.plan.machine import Machine
-from coding_framework.training.plan.records import Estimate, PhasePlan, Unknown
+from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
+from coding_framework.training.rl.prompts_file import num_prompts
 
 _LOGS_BYTES = 0.3e9
 """Pairs, conversations, logs and the report."""
@@ -36,7 +37,7 @@ def _phases(
     if config.sft.enabled:
         yield from _sft(config, machine, shape, tasks)
     if config.rl.enabled:
-        yield _rl(config, machine, shape, tasks)
+        yield from _rl(config, machine, shape, tasks)
     yield _evaluation(config, machine, shape)
 
 
@@ -96,18 +97,37 @@ def _for_whom(sft: SFTConfig) -> str:
 
 def _rl(
     config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
+) -> Iterator[PhasePlan]:
+    turns, openings = config.conversation.max_turns, num_prompts(config.rl)
+    if config.rl.adapters == "shared":
+        yield _rl_of("rl", config, machine, shape, tasks, turns, f"up to {turns} turns")
+        return
+    yield _rl_of("rl_generator", config, machine, shape, tasks, 1, "first kernels")
+    what = f"{turns - 1} turns at most after one of {openings:,} openings"
+    yield _rl_of("rl_optimizer", config, machine, shape, tasks, turns - 1, what, openings)
+
+
+def _rl_of(
+    name: Phase,
+    config: FrameworkConfig,
+    machine: Machine,
+    shape: ModelShape | None,
+    tasks: Sequence[str],
+    turns: int,
+    what: str,
+    openings: int = 0,
 ) -> PhasePlan:
+    """One policy, in episodes of at most so many turns of its own."""
     rl = config.rl
     trained = f"adapter of rank {rl.lora_rank}" if rl.lora_rank else "all weights"
-
     return PhasePlan(
-        name="rl",
+        name=name,
         steps=rl.steps,
         episodes=rl.steps * rl.prompts_per_step * rl.group_size,
         tasks=tuple(tasks),
-        what=f"{rl.algorithm.upper()}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, up to "
-        f"{config.conversation.max_turns} turns, {trained}",
-        seconds=pace.rl_seconds(config, machine, shape),
+        what=f"{rl.algorithm.upper()}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, "
+        f"{what}, {trained}",
+        seconds=pace.rl_seconds(config, machine, shape, turns, openings),
         memory_bytes=_memory(config, shape, memory.rl_actor_card, memory.rl_host),
     )
 
@@ -138,7 +158,7 @@ def _memory(
 
 
 def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate | Unknown:
-    """Two exported models, two checkpoints of RL with their optimizer, two of SFT, and the rest."""
+    """Of each policy or adapter the exported model and two checkpoints with their optimizer; and the rest."""
     if shape is None:
         return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
     weights = 4 * shape.parameters
@@ -148,5 +168,6 @@ def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate
     size = _LOGS_BYTES
     adapters = len(config.sft.agents) if config.sft.adapters == "per_agent" else 1
     size += adapters * (weights + 2 * 12 * sft_trained) if config.sft.enabled else 0
-    size += weights + 2 * (weights + 8 * rl_trained) if config.rl.enabled else 0
+    policies = config.rl.all_steps // config.rl.steps if config.rl.enabled else 0
+    size += policies * (weights + 2 * (weights + 8 * rl_trained))
     return Estimate(value=size, rests_on="exported models and kept checkpoints, in float32")

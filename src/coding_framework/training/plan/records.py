@@ -15,7 +15,7 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.records import JudgePlace, Record
 from coding_framework.training.plan.machine import Machine
 
-Phase = Literal["model", "pairs", "sft", "rl", "evaluation"]
+Phase = Literal["model", "pairs", "sft", "rl", "rl_generator", "rl_optimizer", "evaluation"]
 Role = Literal["actor", "rollout", "reference", "judge"]
 
 

@@ -14,6 +14,7 @@ from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
 SFT_PACKAGES = ("torch", "transformers", "peft")
@@ -65,17 +66,13 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
         )
     if is_agent_folder(Path(config.model.name).expanduser()):
         yield _wrong(
-            f"model.name {config.model.name} holds adapters of single agents: it can be evaluated and asked, "
-            "to train name the model that they belong to"
+            f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
+            "to train name one model"
         )
     rl = config.rl
     if not rl.enabled:
         return
-    if config.sft.enabled and config.sft.adapters == "per_agent":
-        yield _wrong(
-            "RL trains one policy from one model, but sft.adapters=per_agent leaves an adapter for each "
-            "agent: set sft.adapters=shared or rl.enabled=false"
-        )
+    yield from _policies(config)
     vllms = ("rollout_memory_share", "rollout_cache_bytes", "rollout_sleeps")
     idle = [f"rl.{name}" for name in vllms if getattr(asked.rl, name) is not None]
     if rl.rollout == "transformers" and idle:
@@ -94,6 +91,23 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
             "evenly to "
             f"{workers} actors (rl.gpus.actor): change one of them"
+        )
+
+
+def _policies(config: FrameworkConfig) -> Iterator[Refusal]:
+    if config.rl.adapters == "shared":
+        if config.sft.enabled and config.sft.adapters == "per_agent":
+            yield _wrong(
+                "rl.adapters=shared trains one policy from one model, but sft.adapters=per_agent leaves an "
+                "adapter for each agent: set rl.adapters=per_agent, sft.adapters=shared or rl.enabled=false"
+            )
+        return
+    if config.conversation.max_turns < 2:
+        yield _wrong(NO_TURN_FOR_THE_OPTIMIZER)
+    if config.evaluation.max_turns < 2:
+        yield _wrong(
+            "rl.adapters=per_agent trains an optimizer that no evaluation would hear, since evaluation."
+            "max_turns is 1: set it to 2 or more"
         )
 
 

@@ -64,11 +64,12 @@ def reward_digest(reward: RewardConfig) -> str:
 def rescore_conversation(
     conversation: Conversation, reward: RewardConfig, early_stop_reward: float
 ) -> RescoredConversation:
-    """Every turn after the ones before it, each agent by its own weights."""
+    """Every turn of its own after the ones before it, each agent by its own weights."""
     rewards: dict[AgentRole, CUDAPerformanceReward] = {}
-    earlier: list[Evaluation] = []
+    opening = conversation.opening_turns
+    earlier: list[Evaluation] = [turn.evaluation for turn in conversation.turns[:opening]]
     turns = []
-    for turn in conversation.turns:
+    for turn in conversation.own_turns:
         by_agent = rewards.setdefault(turn.agent, CUDAPerformanceReward(reward, agent=turn.agent))
         turns.append(
             RescoredTurn(
@@ -85,7 +86,7 @@ def rescore_conversation(
         task=conversation.task,
         step=conversation.step,
         turns=tuple(turns),
-        stop_moves=_stop_moves(turns, early_stop_reward, conversation.max_turns),
+        stop_moves=_stop_moves(turns, early_stop_reward, conversation.max_turns - opening),
     )
 
 

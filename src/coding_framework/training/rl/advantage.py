@@ -55,5 +55,8 @@ def group_name(uid: str, turn: int) -> str:
 
 
 def turn_of_key(key: str) -> int:
-    """verl's key of a row is `{uid}_{session}_{index of the row within the session}`: that is the turn."""
+    """verl's key of a row is `{uid}_{session}_{index of the row within the session}`: that is the turn.
+
+    Counted from the first that the policy spoke; all episodes of a group begin with the same opening.
+    """
     return int(key.rsplit("_", 2)[2])

@@ -17,8 +17,9 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetr
 
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.records import Conversation, Generation, GenerationRequest
-from coding_framework.training.rl.episode_runner import EpisodeRunner, turn_samples
+from coding_framework.training.rl.episode_runner import EpisodeRunner, Turns, turn_samples
 from coding_framework.training.rl.names import AGENT_NAME, ROLLOUT_NAME
+from coding_framework.training.rl.openings import Opening, read_openings
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
@@ -45,7 +46,23 @@ class TurnOutput(AgentLoopOutput):  # type: ignore[misc]
 @cache
 def _runner() -> EpisodeRunner:
     """One judge pool, and one room where it takes turns with the policy, for all episodes of this process."""
-    return EpisodeRunner(WorkerSettings.from_environment())
+    return EpisodeRunner(_settings())
+
+
+@cache
+def _settings() -> WorkerSettings:
+    return WorkerSettings.from_environment()
+
+
+@cache
+def _openings() -> dict[int, Opening]:
+    return read_openings(_settings().openings_file)
+
+
+def _opening(extra_info: dict[str, Any]) -> Turns:
+    """What the episode goes on from, if its prompt names something."""
+    visit = extra_info.get("opening")
+    return () if visit is None else _openings()[int(visit)].turns
 
 
 @cache
@@ -62,16 +79,20 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """One instance for each episode."""
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[TurnOutput]:
-        step = int(row["global_steps"])
+        global_step = int(row["global_steps"])
+        step = _settings().steps_before + global_step
         episode_id = uuid4().hex
         _under_way.add(episode_id)
         try:
             conversation = await _runner().run(
-                str(row["extra_info"]["task"]), self._generate_with(sampling_params, episode_id, step), step
+                str(row["extra_info"]["task"]),
+                self._generate_with(sampling_params, episode_id, step),
+                step,
+                opening=_opening(row["extra_info"]),
             )
         finally:
             _under_way.discard(episode_id)
-        weights_version = step - 1
+        weights_version = global_step - 1
         if conversation is None:
             return [self._lost_row(weights_version)]
         return _rows(conversation, weights_version)

@@ -14,11 +14,20 @@ from coding_framework.errors import JudgeFault
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import append_line
 from coding_framework.orchestration.episode import Generate, JudgeFn, run_episode
-from coding_framework.records import Candidate, Conversation, Evaluation, ModuleTask, Record, Task
+from coding_framework.records import (
+    Candidate,
+    Conversation,
+    ConversationTurn,
+    Evaluation,
+    ModuleTask,
+    Record,
+    Task,
+)
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.turn_taking import TurnTaking
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
+Turns = tuple[ConversationTurn, ...]
 _ATTEMPTS = 2
 
 
@@ -48,7 +57,7 @@ class TurnSample:
 
 
 def turn_samples(conversation: Conversation) -> list[TurnSample]:
-    """Every turn on its own: generator and optimizer see prompts of their own."""
+    """Every turn after the opening on its own: generator and optimizer see prompts of their own."""
     return [
         TurnSample(
             turn=turn.index,
@@ -58,6 +67,7 @@ def turn_samples(conversation: Conversation) -> list[TurnSample]:
             value=value,
         )
         for turn, value in zip(conversation.turns, conversation.returns, strict=True)
+        if turn.index >= conversation.opening_turns
     ]
 
 
@@ -72,10 +82,12 @@ class EpisodeRunner:
         self.turns = TurnTaking(exclusive=settings.judged_on == "card_in_turns")
         """Where policy and judge take turns."""
 
-    async def run(self, task: str, generate: Generate, step: int) -> Conversation | None:
+    async def run(
+        self, task: str, generate: Generate, step: int, *, opening: Turns = ()
+    ) -> Conversation | None:
         """The finished conversation, already written down; None when it was lost to the judge."""
         try:
-            conversation = await self._attempt(task, generate, step)
+            conversation = await self.play(task, generate, step, opening=opening)
             for span in self.turns.finished_spans():
                 append_line(self._settings.activity_file, span.model_dump_json())
             if conversation is not None:
@@ -86,7 +98,16 @@ class EpisodeRunner:
             raise
         return conversation
 
-    async def _attempt(self, task: str, generate: Generate, step: int) -> Conversation | None:
+    async def play(
+        self,
+        task: str,
+        generate: Generate,
+        step: int,
+        *,
+        opening: Turns = (),
+        conversation_id: str | None = None,
+    ) -> Conversation | None:
+        """The same without writing the conversation down; with an id it can be repeated."""
         judge_alone = self._judge = self._judge or _judge_pool(self._settings)
 
         async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
@@ -101,8 +122,10 @@ class EpisodeRunner:
                     judge=judge,
                     reward=self._reward,
                     settings=self._settings.conversation,
+                    conversation_id=conversation_id,
                     step=step,
                     phase="train",
+                    opening=opening,
                 )
             except JudgeFault as fault:
                 if attempt == _ATTEMPTS:

@@ -25,9 +25,10 @@ from coding_framework.monitoring.storage import append_line, storage_errors
 from coding_framework.records import Record
 from coding_framework.training.rl.environment import build_environment
 from coding_framework.training.rl.export import latest_checkpoint, prune_checkpoints
+from coding_framework.training.rl.openings import Opening
 from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overrides
 from coding_framework.training.rl.paths import RLPaths
-from coding_framework.training.rl.prompts_file import task_order, write_prompts
+from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
 from coding_framework.training.rl.start_stages import start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
@@ -37,7 +38,6 @@ from coding_framework.training.rl.worker_settings import WorkerSettings
 
 OnStep = Callable[[int, dict[str, float]], None]
 ShouldStop = Callable[[], bool]
-_STEPS_FILE = "steps.jsonl"
 _POLL_S = 0.5
 _STOP_GRACE_S = 60.0
 _EXPORT = "coding_framework.training.rl.export:export_model"
@@ -51,9 +51,9 @@ class RLResult(Record):
     steps: int
     """Policy updates in all, those before a resume included."""
     model_path: Path
-    """The trained model, adapters merged, loadable with transformers."""
+    """The trained model, adapters merged; with a policy for each agent the folder that names their models."""
     metrics_path: Path
-    """One `MetricPoint` a line."""
+    """One `MetricPoint` a line; with a policy for each agent the last one's."""
     last_checkpoint: Path
     """Where a resumed run would start."""
 
@@ -66,6 +66,8 @@ class RLJob:
     settings: WorkerSettings
     model_path: Path
     tasks: Sequence[str]
+    openings: Sequence[Opening] = ()
+    """What each prompt goes on from; none: every episode begins with its task."""
 
 
 async def run_rl(
@@ -74,7 +76,8 @@ async def run_rl(
     """Train, then export the model."""
     require_what_rl_needs(job.config.rl)
     with ray_folder() as ray_temp_dir:
-        paths = RLPaths(job.settings.run_dir.resolve(), job.model_path.resolve(), ray_temp_dir)
+        run_dir, agent = job.settings.run_dir.resolve(), job.settings.agent
+        paths = RLPaths(run_dir, job.model_path.resolve(), ray_temp_dir, agent)
         if not resume:
             shutil.rmtree(paths.checkpoints, ignore_errors=True)
         if _steps_done(paths) < job.config.rl.steps:
@@ -124,7 +127,7 @@ async def _watch(
 
 def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:
     for point in watcher.new_points():
-        append_line(settings.rl_dir / _STEPS_FILE, point.model_dump_json())
+        append_line(settings.steps_file, point.model_dump_json())
         if on_step is not None:
             on_step(point.step, dict(point.values))
     if watcher.fatal is not None:
@@ -133,8 +136,8 @@ def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | No
 
 def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
     """Everything on disk that the processes read; old leavings of an earlier start removed."""
-    rl = job.config.rl
-    order = task_order(job.tasks, rl.steps * rl.prompts_per_step, job.config.run.seed)
+    order = [one.task for one in job.openings]
+    order = order or task_order(job.tasks, num_prompts(job.config.rl), job.config.run.seed)
     with storage_errors(paths.run_dir):
         worker_settings = job.settings.write()
         for stale in (job.settings.stop_file, paths.step_metrics, start_file(paths.rl_dir)):
@@ -142,7 +145,7 @@ def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
         for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
             folder.mkdir(parents=True, exist_ok=True)
         prune_checkpoints(paths.checkpoints, keep=1)
-        write_prompts(paths.prompts, order)
+        write_prompts(paths.prompts, order, [one.visit for one in job.openings])
     return build_environment(job.config, paths, worker_settings)
 
 
@@ -158,7 +161,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     return RLResult(
         steps=step,
         model_path=paths.exported_model,
-        metrics_path=paths.rl_dir / _STEPS_FILE,
+        metrics_path=job.settings.steps_file,
         last_checkpoint=folder,
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from coding_framework.records import AgentRole
+
 
 @dataclass(frozen=True)
 class RLPaths:
@@ -13,10 +15,12 @@ class RLPaths:
     run_dir: Path
     model_path: Path
     ray_temp_dir: Path
+    agent: AgentRole | None = None
+    """Whose policy is trained; None: one that all agents share."""
 
     @property
     def rl_dir(self) -> Path:
-        return self.run_dir / "rl"
+        return self.run_dir / "rl" / (self.agent or "")
 
     @property
     def prompts(self) -> Path:
@@ -24,11 +28,11 @@ class RLPaths:
 
     @property
     def checkpoints(self) -> Path:
-        return self.run_dir / "checkpoints" / "rl"
+        return self.run_dir / "checkpoints" / "rl" / (self.agent or "")
 
     @property
     def exported_model(self) -> Path:
-        return self.run_dir / "models" / "rl"
+        return self.run_dir / "models" / "rl" / (self.agent or "")
 
     @property
     def log(self) -> Path:

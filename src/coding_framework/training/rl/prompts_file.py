@@ -11,7 +11,13 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+from coding_framework.config import RLConfig
 from coding_framework.training.rl.names import AGENT_NAME
+
+
+def num_prompts(rl: RLConfig) -> int:
+    """Of all steps of one policy."""
+    return rl.steps * rl.prompts_per_step
 
 
 def task_order(tasks: Sequence[str], count: int, seed: int) -> list[str]:
@@ -26,20 +32,21 @@ def task_order(tasks: Sequence[str], count: int, seed: int) -> list[str]:
     return order[:count]
 
 
-def write_prompts(path: Path, tasks: Sequence[str]) -> None:
-    """Parquet in the columns that verl's dataset expects."""
+def write_prompts(path: Path, tasks: Sequence[str], openings: Sequence[int] = ()) -> None:
+    """Parquet in the columns that verl's dataset expects; `openings` are those of the tasks, by visit."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = [
+    begun: list[dict[str, int]] = [{"opening": visit} for visit in openings] or [{}] * len(tasks)
+    rows: list[dict[str, object]] = [
         {
             "data_source": "coding_framework",
             "prompt": [{"role": "user", "content": task}],
             "reward_model": {"style": "rule", "ground_truth": task},
-            "extra_info": {"index": index, "task": task},
+            "extra_info": {"index": index, "task": task} | opening,
             "agent_name": AGENT_NAME,
         }
-        for index, task in enumerate(tasks)
+        for index, (task, opening) in enumerate(zip(tasks, begun, strict=True))
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows), path)

@@ -7,6 +7,10 @@ from importlib.util import find_spec
 from coding_framework.config import RLConfig
 from coding_framework.errors import MissingExtraError, NotAvailableError
 
+NO_TURN_FOR_THE_OPTIMIZER = (
+    "rl.adapters=per_agent trains an optimizer that would never speak, since conversation.max_turns is 1: "
+    "set conversation.max_turns=2 or more, or rl.adapters=shared"
+)
 _PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
 
 

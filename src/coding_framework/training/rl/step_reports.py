@@ -64,20 +64,20 @@ def parse_verl_line(line: bytes) -> tuple[int, dict[str, float]]:
 def conversation_values(
     conversations: Sequence[Conversation], faults: Sequence[EpisodeFault]
 ) -> dict[str, float]:
-    """Means over the episodes of one step; a speedup only where a kernel passed."""
+    """Means over the episodes of one step, without their openings; a speedup only where a kernel passed."""
     values = {"episodes": float(len(conversations)), "episodes_lost": float(len(faults))}
     if not conversations:
         return values
-    turns = [turn for conversation in conversations for turn in conversation.turns]
+    turns = [turn for conversation in conversations for turn in conversation.own_turns]
     rewards = [conversation.best_turn.reward.total for conversation in conversations]
     values |= {
         "reward_mean": fmean(rewards),
         "reward_std": pstdev(rewards),
-        "reward_first_turn": fmean(c.turns[0].reward.total for c in conversations),
-        "reward_last_turn": fmean(c.turns[-1].reward.total for c in conversations),
-        "compile_rate": fmean(any(t.evaluation.compiled for t in c.turns) for c in conversations),
-        "pass_rate": fmean(any(t.evaluation.passed for t in c.turns) for c in conversations),
-        "turns_mean": fmean(len(c.turns) for c in conversations),
+        "reward_first_turn": fmean(c.own_turns[0].reward.total for c in conversations),
+        "reward_last_turn": fmean(c.own_turns[-1].reward.total for c in conversations),
+        "compile_rate": fmean(any(t.evaluation.compiled for t in c.own_turns) for c in conversations),
+        "pass_rate": fmean(any(t.evaluation.passed for t in c.own_turns) for c in conversations),
+        "turns_mean": fmean(len(c.own_turns) for c in conversations),
         "new_tokens": float(sum(len(t.generation.token_ids) for t in turns)),
         "answer_tokens_mean": fmean(len(t.generation.token_ids) for t in turns),
     }
@@ -95,5 +95,5 @@ def activity_values(spans: Sequence[ActivitySpan]) -> dict[str, float]:
 
 
 def _best_speedup(conversation: Conversation) -> float | None:
-    found = [t.evaluation.speedup for t in conversation.turns if t.evaluation.speedup is not None]
+    found = [t.evaluation.speedup for t in conversation.own_turns if t.evaluation.speedup is not None]
     return max(found, default=None)

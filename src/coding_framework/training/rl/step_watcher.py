@@ -29,6 +29,7 @@ class StepWatcher:
         self._open_conversations: list[Conversation] = []
         self._open_faults: list[EpisodeFault] = []
         self._open_spans: list[ActivitySpan] = []
+        self._steps_before = settings.steps_before
         self._started = time.monotonic()
         self.fatal: EpisodeFault | None = None
         """The first fault that the run cannot survive."""
@@ -55,7 +56,8 @@ class StepWatcher:
         self._open_spans += [ActivitySpan.model_validate_json(line) for line in spans]
 
     def _point(self, line: bytes) -> MetricPoint:
-        step, values = parse_verl_line(line)
+        own_step, values = parse_verl_line(line)
+        step = self._steps_before + own_step
         conversations = [one for one in self._open_conversations if one.step == step]
         faults = [one for one in self._open_faults if one.step == step]
         spans = [one for one in self._open_spans if one.step == step]

@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from pydantic import Field
+
 from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
-from coding_framework.records import JudgePlace, Record
+from coding_framework.records import AgentRole, JudgePlace, Record
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 
 
@@ -30,11 +32,20 @@ class WorkerSettings(Record):
 
     judged_on: JudgePlace = "no_card"
     """Where its kernels are timed."""
+    agent: AgentRole | None = None
+    """Whose policy is trained; None: one that all agents share."""
+    steps_before: int = Field(default=0, ge=0)
+    """Steps of the policies before it: its own are counted on from there."""
 
     @property
     def rl_dir(self) -> Path:
         """Files of the RL phase alone."""
-        return self.run_dir / "rl"
+        return self.run_dir / "rl" / (self.agent or "")
+
+    @property
+    def openings_file(self) -> Path:
+        """One `Opening` a line."""
+        return self.rl_dir / "openings.jsonl"
 
     @property
     def fault_file(self) -> Path:
@@ -45,6 +56,11 @@ class WorkerSettings(Record):
     def activity_file(self) -> Path:
         """One `ActivitySpan` a line."""
         return self.rl_dir / "activity.jsonl"
+
+    @property
+    def steps_file(self) -> Path:
+        """One `MetricPoint` a line: the steps that were reported."""
+        return self.rl_dir / "steps.jsonl"
 
     @property
     def stop_file(self) -> Path:

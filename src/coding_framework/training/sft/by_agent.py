@@ -14,10 +14,12 @@ from typing import Any, Protocol
 
 import structlog
 
+from coding_framework.agents.models.agent_folder import is_agent_folder, read_agent_folder
 from coding_framework.agents.specializer import AgentSpecializer
 from coding_framework.config import SFTConfig
-from coding_framework.errors import UserError
+from coding_framework.errors import TrainingError, UserError
 from coding_framework.records import AgentRole
+from coding_framework.training.sft.export import merged_beside
 from coding_framework.training.sft.results import PairLike, SFTResult, SFTStep
 from coding_framework.training.sft.trainer import run_sft
 
@@ -36,6 +38,18 @@ def planned_steps(pairs: Sequence[AgentPair], config: SFTConfig) -> int:
     if config.adapters == "shared":
         return config.num_steps(len(pairs))
     return sum(config.num_steps(len(own)) for own in _by_agent(pairs, config).values())
+
+
+def model_of_agent(model_path: Path, role: AgentRole) -> Path:
+    """The whole model that an agent speaks with after SFT: where its RL starts."""
+    if not is_agent_folder(model_path):
+        return model_path
+    found = read_agent_folder(model_path)
+    adapter = found.adapters.get(role)
+    merged = found.models.get(role, found.model) if adapter is None else merged_beside(adapter)
+    if not (merged / "config.json").is_file():
+        raise TrainingError(f"{merged} is missing: RL of the {role} starts from its adapter merged")
+    return merged
 
 
 def run_sft_by_agent(

@@ -22,7 +22,8 @@ def export_model(model: Any, tokenizer: Any, model_path: Path, output_dir: Path)
         full = output_dir / "full"
         _write_whole(full, lambda folder: _write_model(folder, model, tokenizer))
         return None, full
-    adapter, merged = output_dir / "adapter", output_dir / "merged"
+    adapter = output_dir / "adapter"
+    merged = merged_beside(adapter)
     _write_whole(adapter, lambda folder: write_adapter(folder, model))
     _write_whole(
         merged,
@@ -31,6 +32,11 @@ def export_model(model: Any, tokenizer: Any, model_path: Path, output_dir: Path)
         ),
     )
     return adapter, merged
+
+
+def merged_beside(adapter: Path) -> Path:
+    """The model with this adapter in it."""
+    return adapter.with_name("merged")
 
 
 def _write_model(folder: Path, model: Any, tokenizer: Any) -> None:

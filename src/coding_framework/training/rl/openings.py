@@ -1,0 +1,65 @@
+"""What the optimizer's episodes go on from: first kernels that the trained generator wrote, judged.
+
+All episodes of a group go on from the same opening, so that they can be compared. One that already earns
+the early stop is not used: it leaves the optimizer nothing to do. Guaranteed: which visits are made and
+used follows from what the earlier ones gave, in the order of their numbers, so that it does not matter how
+often a run was stopped in between. Not guaranteed: that every task comes as often as the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from coding_framework.monitoring.storage import RecordReader
+from coding_framework.records import Conversation, ConversationTurn, Record
+
+DRAWS = 4
+"""So many times as many openings as are needed are played at most."""
+
+
+class Opening(Record):
+    """One visit of the generator to one task."""
+
+    visit: int = Field(ge=0)
+    """Its number."""
+    task: str
+    """Name of the task."""
+    played: Conversation | None
+    """What came of it; None where it was lost to a fault of the judge."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it leaves something to do."""
+        return self.played is not None and self.played.stop_reason != "early_stop"
+
+    @property
+    def turns(self) -> tuple[ConversationTurn, ...]:
+        """What an episode goes on from."""
+        return self.played.turns if self.played is not None else ()
+
+
+def read_openings(file: Path) -> dict[int, Opening]:
+    """By visit; a line that was torn by a kill counts as not played."""
+    return {one.visit: one for one in RecordReader(file, Opening)}
+
+
+def to_play(played: Mapping[int, Opening], needed: int) -> list[int]:
+    """The visits that have to be made next; none when there are enough or the draws are used up."""
+    found = begin = 0
+    while found < needed and begin < DRAWS * needed:
+        visits = range(begin, min(begin + needed - found, DRAWS * needed))
+        missing = [visit for visit in visits if visit not in played]
+        if missing:
+            return missing
+        found += sum(played[visit].is_open for visit in visits)
+        begin = visits.stop
+    return []
+
+
+def chosen(played: Mapping[int, Opening], needed: int) -> list[Opening]:
+    """One for each prompt; where there are fewer they come again, and none at all where there is none."""
+    found = [played[visit] for visit in sorted(played) if played[visit].is_open]
+    return [found[number % len(found)] for number in range(needed)] if found else []
