@@ -104,7 +104,7 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
             **policy,
             "activations": 2 * _activations(shape, tokens, twice=bool(rl.checkpoint_activations)),
             "logits": 3 * 4 * shape.vocab_size * tokens,
-            "rollout": 4 * shape.parameters,
+            "rollout": 4 * shape.parameters * (rl.gpus.rollout or workers),
             "reference": 4 * shape.parameters if rl.kl_coef > 0 and not rl.lora_rank else 0,
             "judge": (config.judge.workers or 1) * _JUDGE_WORKER_BYTES,
             "the rest": 2 * _PROCESS_BYTES,
@@ -115,6 +115,20 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
 def rl_rollout_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
     """On a card that vLLM has for itself."""
     return Holding({"vLLM": _sampler(config, shape)})
+
+
+def rl_reference_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """On a card that the reference has for itself: it computes forward only."""
+    cards = config.rl.gpus.reference or 1
+    return Holding(
+        {
+            "reference": 4 * shape.parameters / cards,
+            "gathered layers": 0 if cards == 1 else 4 * shape.vocab_size * shape.hidden_size,
+            "activations": _activations(shape, config.rl.update_tokens or 0, twice=True),
+            "logits": _logits(config, shape),
+            "the rest": _PROCESS_BYTES,
+        }
+    )
 
 
 def _sampler(config: FrameworkConfig, shape: ModelShape) -> float:

@@ -26,9 +26,6 @@ _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 _MOST_AT_ONCE = 512
 _CACHE_BLOCK = 16
 _CACHE_RESERVE_BYTES = 2**28
-_OBJECT_STORE_BYTES = 400_000_000
-_RAY_CPU_SLOTS = 8
-"""Logical: verl's helper actors each ask for one and mostly wait."""
 
 
 CHECKPOINTS_KEPT = 2
@@ -45,8 +42,8 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
         **_actor(config),
         **_rollout(config, rollout, paths),
         **_trainer(config, paths),
-        **_processes(config, paths),
-        **placement(config),
+        **_processes(config),
+        **placement(config, paths),
     }
     return [f"{name}={value}" for name, value in settings.items()]
 
@@ -182,15 +179,11 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     }
 
 
-def _processes(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
+def _processes(config: FrameworkConfig) -> Mapping[str, Value]:
     storage = "transfer_queue.backend.SimpleStorage"
     rows = config.rl.prompts_per_step * (1 + config.rl.group_size * (1 + config.conversation.max_turns))
     return {
         f"{storage}.num_data_storage_units": 1,
         f"{storage}.total_storage_size": max(1000, 4 * rows),
         "reward.num_workers": 0,
-        "ray_kwargs.ray_init.num_cpus": _RAY_CPU_SLOTS,
-        "+ray_kwargs.ray_init.include_dashboard": False,
-        "+ray_kwargs.ray_init.object_store_memory": _OBJECT_STORE_BYTES,
-        "+ray_kwargs.ray_init._temp_dir": str(paths.ray_temp_dir),
     }

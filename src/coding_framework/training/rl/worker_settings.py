@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
+from coding_framework.config import ConversationConfig, GPUAllocation, JudgeConfig, RewardConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import JudgePlace, Record
@@ -30,6 +30,8 @@ class WorkerSettings(Record):
 
     judged_on: JudgePlace = "no_card"
     """Where its kernels are timed."""
+    gpus: GPUAllocation = GPUAllocation()
+    """Who has cards, or without any processes, for itself."""
 
     @property
     def rl_dir(self) -> Path:
