@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernel_words_model import write_kernel_words_model
@@ -95,3 +97,37 @@ def test_the_cards_of_the_rollout_come_behind_those_that_ray_hands_out(
     assert rollout_cards(GPUAllocation(actor=4)) == []
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,3,5")
     assert rollout_cards(GPUAllocation(actor=1, rollout=2)) == ["3", "5"]
+
+
+class Engine:
+    """Keeps what a sender of verl's would hand on."""
+
+    def __init__(self) -> None:
+        self.got: dict[str, Any] = {}
+
+    async def update_weights(self, weights: Any, *, global_steps: int) -> None:
+        from verl.workers.rollout.utils import ensure_async_iterator
+
+        assert global_steps == 7
+        self.got = {name: tensor async for name, tensor in ensure_async_iterator(weights)}
+
+
+@pytest.mark.parametrize("engines", [0, 1, 2])
+async def test_all_weights_are_gathered_and_reach_each_engine_in_its_number_format(engines: int) -> None:
+    import torch
+
+    from coding_framework.training.rl.vllm_sender import send_apart
+
+    gathered: list[str] = []
+
+    def weights() -> Iterator[tuple[str, torch.Tensor]]:
+        for name in ("a.lora_A", "a.lora_B", "embedding"):
+            gathered.append(name)
+            yield name, torch.full((2,), float(len(gathered)))
+
+    there = [Engine() for _ in range(engines)]
+    await send_apart(weights(), there, torch.bfloat16, {"global_steps": 7})
+    assert gathered == ["a.lora_A", "a.lora_B", "embedding"]
+    for engine in there:
+        assert list(engine.got) == gathered
+        assert torch.equal(engine.got["embedding"], torch.full((2,), 3.0, dtype=torch.bfloat16))

@@ -119,6 +119,13 @@ def test_what_does_not_go_together_is_refused(
     assert isinstance(refused.value, ConfigError | NotAvailableError)
 
 
+def test_weights_that_do_not_fit_into_shared_memory_are_refused() -> None:
+    docker = machine(8).model_copy(update={"free_shared_bytes": 64 * 2**20})
+    with pytest.raises(NotAvailableError, match=r"needs 4\.3 GB there, and 0\.1 GB are free"):
+        plan_of("eight_gpus", docker)
+    assert plan_of("one_gpu", docker), "beside the actor they do not travel there"
+
+
 def test_times_of_cards_of_two_kinds_are_not_mixed() -> None:
     cards = (Card(name="A", memory_bytes=80 * GB), Card(name="B", memory_bytes=80 * GB))
     mixed = machine(0).model_copy(update={"cards": cards})

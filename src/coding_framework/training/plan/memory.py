@@ -20,6 +20,8 @@ _TRAINED_BYTES = 16
 """Of a trained weight: itself, its gradient and Adam's two moments, in float32."""
 _PROCESS_BYTES = 2 * GB
 """CUDA's context, libraries and buffers of one training process; on a host Ray and verl's processes."""
+_TRANSFER_BYTES = 2 * 2**30
+"""verl's buffer for weights on their way."""
 _JUDGE_BYTES = 4 * GB
 """Inputs, outputs and the flushed cache of timed kernels, on a card that the judge shares."""
 _JUDGE_WORKER_BYTES = GB // 2
@@ -129,6 +131,13 @@ def rl_reference_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
             "the rest": _PROCESS_BYTES,
         }
     )
+
+
+def weights_under_way(config: FrameworkConfig, shape: ModelShape) -> float:
+    """In shared memory of the host, while an engine with a card of its own gets new weights."""
+    rank = config.rl.lora_rank
+    size = 2 * (shape.adapter_parameters(rank) if rank else shape.parameters)
+    return float(min(size, _TRANSFER_BYTES) * min(config.rl.gpus.actor or 1, config.rl.gpus.rollout or 0))
 
 
 def _sampler(config: FrameworkConfig, shape: ModelShape) -> float:

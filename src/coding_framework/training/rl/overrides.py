@@ -40,6 +40,7 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
         **_data(config, paths),
         **_model(config, paths),
         **_actor(config),
+        **_reference(config),
         **_rollout(config, rollout, paths),
         **_trainer(config, paths),
         **_processes(config),
@@ -89,10 +90,23 @@ def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     }
 
 
+def _precision(config: FrameworkConfig) -> str:
+    short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
+    return f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
+
+
+def _reference(config: FrameworkConfig) -> Mapping[str, Value]:
+    """It computes as the actor does, or their distance would not begin at 0."""
+    reference = "actor_rollout_ref.ref.fsdp_config"
+    return {
+        f"{reference}.model_dtype": "fp32",
+        f"{reference}.dtype": config.model.dtype,
+        f"+{reference}.mixed_precision": _precision(config),
+    }
+
+
 def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
     rl = config.rl
-    short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
-    precision = f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
     actor = "actor_rollout_ref.actor"
     return {
         f"{actor}.strategy": "fsdp2",
@@ -111,7 +125,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.data_loader_seed": config.run.seed,
         f"{actor}.fsdp_config.model_dtype": "fp32",
         f"{actor}.fsdp_config.dtype": config.model.dtype,
-        f"+{actor}.fsdp_config.mixed_precision": precision,
+        f"+{actor}.fsdp_config.mixed_precision": _precision(config),
     }
 
 
