@@ -88,9 +88,11 @@ def test_it_has_the_sizes_that_the_presets_count_on() -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
     """The address of a head with the file's own settings of the system, and with sizes of a test."""
+    from ray.util import get_node_ip_address
+
     spilling = {"type": "filesystem", "params": {"directory_path": [str(tmp_path / "spill")]}}
     system = {**system_config(), "object_spilling_config": json.dumps(spilling)}
-    address = f"127.0.0.1:{_free_port()}"
+    address = f"{get_node_ip_address()}:{_free_port()}"
     with tempfile.TemporaryDirectory(prefix="cfray-", ignore_cleanup_errors=True) as temp:
         command = [
             *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", "--num-cpus=10"),
@@ -150,7 +152,7 @@ async def test_training_joins_a_running_cluster_and_judges_with_its_actors(
 
 def _free_port() -> int:
     with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
+        one.bind(("", 0))
         port: int = one.getsockname()[1]
         return port
 

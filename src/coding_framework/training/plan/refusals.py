@@ -90,12 +90,12 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"rl.update_tokens is {rl.update_tokens}, but one row may have {longest} tokens (conversation."
             f"max_prompt_tokens + max_response_tokens): set it to {longest} at least"
         )
-    workers, episodes = rl.gpus.actor or 1, rl.prompts_per_step * rl.group_size
+    workers, episodes = (rl.gpus.actor or 1) * rl.nodes, rl.prompts_per_step * rl.group_size
     if episodes % workers:
         yield _wrong(
             f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
             "evenly to "
-            f"{workers} actors (rl.gpus.actor): change one of them"
+            f"{workers} actors (rl.gpus.actor × rl.nodes): change one of them"
         )
 
 
