@@ -33,7 +33,11 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--quick-test", action="store_true", help="the preset configs/quick.toml: minutes on two cores"
     )
     parser.add_argument("--config", help="another preset or TOML file")
-    parser.add_argument("--num-gpus", type=int, help="GPUs to train on; 0 trains on the CPU")
+    parser.add_argument(
+        "--num-gpus",
+        type=int,
+        help="GPUs to train on; 0 trains on the CPU, 8 without --config takes configs/eight_gpus.toml",
+    )
     parser.add_argument("--sft-examples", type=int, help="judged pairs for SFT")
     parser.add_argument("--sft-batch-size", type=int, help="pairs in one forward pass of SFT")
     parser.add_argument(
@@ -52,6 +56,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--resume", type=Path, help="continue this run folder where it stopped")
     parser.add_argument("--plan", action="store_true", help="print what would be done, and stop")
+    parser.add_argument("--json", action="store_true", help="print one JSON record instead of tables")
     return parser.parse_args(arguments)
 
 
@@ -63,7 +68,7 @@ def resolve(options: argparse.Namespace) -> FrameworkConfig:
     }
     values |= {"sft.enabled": False} if options.skip_sft else {}
     values |= {"rl.enabled": False} if options.skip_rl else {}
-    preset = options.config or ("quick" if options.quick_test else None)
+    preset = options.config or _preset(options)
     config = load_config(preset, (), values)
     values |= _without_docker(config) if options.no_docker_sandbox else {}
     group_size = config.rl.group_size
@@ -73,6 +78,12 @@ def resolve(options: argparse.Namespace) -> FrameworkConfig:
         per_step = load_config(preset, (), values).rl.prompts_per_step * group_size
         values["rl.steps"] = -(-options.num_episodes // per_step)
     return load_config(preset, (), values)
+
+
+def _preset(options: argparse.Namespace) -> str | None:
+    if options.quick_test:
+        return "quick"
+    return "eight_gpus" if options.num_gpus == 8 else None
 
 
 def _without_docker(config: FrameworkConfig) -> dict[str, Any]:
@@ -94,7 +105,7 @@ def _refuse_flags_without_effect(options: argparse.Namespace) -> None:
     """Each of them with the flag that takes its effect away."""
     given = [name for name, value in vars(options).items() if value not in (None, False)]
     for reason, idle in (
-        ("resume", [name for name in given if name not in ("resume", "plan")]),
+        ("resume", [name for name in given if name not in ("resume", "plan", "json")]),
         ("skip_sft", [name for name in SFT_FLAGS if name in given]),
         ("skip_rl", [name for name in RL_FLAGS if name in given]),
         ("config", [name for name in ("quick_test",) if name in given]),
@@ -120,11 +131,11 @@ def main(arguments: list[str]) -> int:
 
 def _begin(options: argparse.Namespace) -> None:
     if options.resume is None:
-        carry_out(resolve(options), None, stop_after_plan=options.plan)
+        carry_out(resolve(options), None, stop_after_plan=options.plan, json=options.json)
         return
     _refuse_flags_without_effect(options)
     run = RunFolder.open(options.resume)
-    carry_out(resume_config(run), run, stop_after_plan=options.plan)
+    carry_out(resume_config(run), run, stop_after_plan=options.plan, json=options.json)
 
 
 if __name__ == "__main__":

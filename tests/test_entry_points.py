@@ -56,6 +56,11 @@ def test_every_flag_changes_what_it_says() -> None:
     assert resolve("--skip-rl").rl.enabled is False
 
 
+def test_eight_gpus_are_the_allocation_of_their_preset() -> None:
+    assert resolve("--num-gpus=8") == load_config("eight_gpus")
+    assert resolve("--num-gpus=8", "--quick-test") == load_config("quick", ["rl.num_gpus=8"])
+
+
 def test_nonsense_is_refused_before_anything_starts() -> None:
     with pytest.raises(ConfigError, match=r"sft\.pairs"):
         resolve("--sft-examples=0")

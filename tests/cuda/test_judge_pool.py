@@ -16,13 +16,21 @@ import pytest
 from structlog.testing import capture_logs
 
 from coding_framework.config import JudgeConfig
+from coding_framework.cuda.backend import choose_executor
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.lane_process import LaneFailure, LaneReply, ProcessLane, travels
 from coding_framework.cuda.lanes import JudgeLane, LaneAnswer, code_key
 from coding_framework.cuda.pool import MAX_ATTEMPTS, PAUSES_S, JudgePool, LocalLanes, open_pool
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.tasks import all_tasks, get_task
-from coding_framework.errors import ConfigError, JudgeFault, MissingExtraError, WorkerDied, WorkerTimeout
+from coding_framework.errors import (
+    ConfigError,
+    JudgeFault,
+    MissingExtraError,
+    NotAvailableError,
+    WorkerDied,
+    WorkerTimeout,
+)
 from coding_framework.records import Candidate, Evaluation, ModuleTask, Task, Verdict
 from tests_support import EvaluationFactory
 
@@ -58,7 +66,7 @@ class ScriptedLane:
 def scripted(*steps: Evaluation | Exception) -> JudgePool:
     ScriptedLane.made = ScriptedLane.closed = 0
     script, config = iter(steps), JudgeConfig(executor="emulator", workers=1)
-    return JudgePool(config, lanes=LocalLanes(config, lambda: ScriptedLane(script)))
+    return JudgePool(config, lanes=LocalLanes(config, lambda _: ScriptedLane(script)))
 
 
 @pytest.fixture
@@ -170,9 +178,39 @@ class TestRealLanes:
         assert pool.num_faults > faults
 
 
+@pytest.mark.usefixtures("pauses")
+class TestSeveralDevices:
+    def test_lanes_are_spread_and_one_that_faults_is_replaced_where_it_was(
+        self, evaluations: EvaluationFactory
+    ) -> None:
+        made: list[int] = []
+        steps = iter([WorkerDied("gone"), evaluations.passed()])
+
+        def make(one: JudgeConfig) -> ScriptedLane:
+            made.append(one.gpu_index)
+            return ScriptedLane(steps)
+
+        config = JudgeConfig(executor="gpu", gpu_indices=(2, 5), workers=4)
+        with JudgePool(config, lanes=LocalLanes(config, make)) as pool:
+            assert made == [2, 5, 2, 5]
+            assert pool.judge(VECTOR_ADD, candidate("right")).passed
+        assert made == [2, 5, 2, 5, 5], "the lane that was used last was of device 5"
+
+    def test_without_a_number_of_workers_each_device_has_one(self) -> None:
+        assert JudgeConfig(gpu_indices=tuple(range(64))).num_workers == 64
+        assert JudgeConfig(gpu_indices=(3, 1)).gpu_index == 3
+        assert JudgeConfig().gpu_index == 0
+
+    def test_a_device_that_was_named_is_not_silently_left_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("coding_framework.cuda.backend.find_gpus", lambda: ("", [], "no driver"))
+        assert choose_executor(JudgeConfig(executor="auto")) == "emulator"
+        with pytest.raises(NotAvailableError, match="GPU 1, which is not here"):
+            choose_executor(JudgeConfig(executor="auto", gpu_indices=(1,)))
+
+
 def lane_processes(pool: JudgePool) -> list[int]:
     lanes: Any = pool._lanes
-    children = [lane._worker._child for lane in list(lanes._idle.queue)]
+    children = [lane._worker._child for lane, _ in list(lanes._idle.queue)]
     return [child.process.pid for child in children if child is not None]
 
 
@@ -235,7 +273,7 @@ class TestFaults:
                 go.wait(30)
                 return super().judge(task, candidate, known)
 
-        with JudgePool(config, lanes=LocalLanes(config, lambda: SlowLane(iter([passed])))) as pool:
+        with JudgePool(config, lanes=LocalLanes(config, lambda _: SlowLane(iter([passed])))) as pool:
             first = threading.Thread(target=pool.judge, args=(VECTOR_ADD, candidate("right")))
             first.start()
             begun.wait(30)

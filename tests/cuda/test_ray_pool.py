@@ -40,7 +40,7 @@ VECTOR_ADD = get_task("vector_add")
 def cluster() -> Iterator[Any]:
     ray = pytest.importorskip("ray")
     quiet = {"include_dashboard": False, "log_to_driver": False}
-    ray.init(num_cpus=6, num_gpus=1, object_store_memory=80_000_000, **quiet)  # a GPU in name only
+    ray.init(num_cpus=8, num_gpus=4, object_store_memory=80_000_000, **quiet)  # GPUs in name only
     yield ray
     ray.shutdown()
 
@@ -119,8 +119,10 @@ class TestOnACluster:
         evaluation = pool.judge(tripled, Candidate(source=VECTOR_ADD.baseline))
         assert evaluation.verdict.value == "wrong_result"
 
-    def test_with_gpus_some_actors_compile_and_one_judges_for_each_gpu(self, cluster: Any) -> None:
-        config = JudgeConfig(pool="ray", workers=2, executor="auto", architecture="auto")
+    def test_with_gpus_some_actors_compile_and_one_judges_for_each_gpu_of_the_judge(
+        self, cluster: Any
+    ) -> None:
+        config = JudgeConfig(pool="ray", workers=2, executor="auto", architecture="auto", cluster_gpus=1)
         items = [(task, Candidate(source=f"// {time.time()}\n" + task.baseline)) for task in all_tasks()[:3]]
         with open_pool(config) as pool:
             assert isinstance(pool, RayJudgePool)

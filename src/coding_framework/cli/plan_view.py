@@ -84,7 +84,8 @@ def _devices(plan: TrainingPlan) -> RenderableType:
 
 def _notes(plan: TrainingPlan) -> Iterable[RenderableType]:
     judge = plan.judge
-    yield Text(f"judge: {judge.executor}, {judge.workers} at a time; {_PLACES[judge.place]}")
+    width = f"{judge.workers} at a time" if judge.workers else "as many at a time as the cluster has room for"
+    yield Text(f"judge: {judge.executor}, {width}; {_PLACES[judge.place]}")
     if plan.settled:
         yield Text("settled for this machine: " + ", ".join(f"{one.key}={one.value}" for one in plan.settled))
     for words in dict.fromkeys(_grounds(plan)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -45,8 +45,9 @@ class JudgeConfig(Record):
     executor: Literal["emulator", "gpu", "auto"] = "auto"
     """What runs the kernels; `auto` is the GPU where there is one, else the emulator: every time says whether
     it was measured or modelled. In training `auto` is the GPU if training uses one."""
-    gpu_index: int = Field(default=0, ge=0)
-    """Which device of the driver."""
+    gpu_indices: tuple[Annotated[int, Field(ge=0)], ...] | None = Field(default=None, min_length=1)
+    """Devices of the driver; the workers are spread over them. None: the first one, in a training those that
+    `rl.gpus.judge` gives. On a Ray cluster `cluster_gpus` says how many, and Ray which."""
     gpu_run_timeout_s: float = Field(default=3, gt=0)
     """Limit of all checks together, and of all timed calls, on a GPU, where honest ones take microseconds."""
     timed_launches: int = Field(default=50, ge=10, le=1000)
@@ -80,6 +81,9 @@ class JudgeConfig(Record):
     """Candidates judged at the same time; None: one for each core, sixteen at most."""
     pool: Literal["local", "ray"] = "local"
     """Where: processes of this machine, or actors on the machines of a Ray cluster."""
+    cluster_gpus: int | None = Field(default=None, ge=1)
+    """With `pool = "ray"`: GPUs of the cluster that judge, an actor on each; None: every one, in a training
+    those that `rl.gpus.judge` gives."""
     secret: str | None = None
     """Fixes the random inputs, for repeating a verdict; None: fresh ones, and in a training without a GPU
     such that follow from the run's seed and the candidate's code, so that a resumed run repeats itself."""
@@ -87,7 +91,36 @@ class JudgeConfig(Record):
     @property
     def num_workers(self) -> int:
         """`workers`, or what fits this machine."""
-        return self.workers or min(usable_cores(), 16)
+        return self.workers or max(min(usable_cores(), 16), len(self.gpu_indices or ()))
+
+    @property
+    def gpu_index(self) -> int:
+        """The device of a single worker."""
+        return self.gpu_indices[0] if self.gpu_indices else 0
+
+    @property
+    def by_gpu(self) -> tuple[JudgeConfig, ...]:
+        """One config for each device that is named, or this one."""
+        named = self.gpu_indices or ()
+        return tuple(self.model_copy(update={"gpu_indices": (device,)}) for device in named) or (self,)
+
+    @model_validator(mode="after")
+    def _devices_of_one_pool(self) -> JudgeConfig:
+        if self.gpu_indices is not None and len(set(self.gpu_indices)) < len(self.gpu_indices):
+            raise ValueError("judge.gpu_indices names a device twice")
+        if self.workers is not None and self.workers < len(self.gpu_indices or ()):
+            raise ValueError(
+                f"judge.workers is {self.workers}, but judge.gpu_indices names {len(self.gpu_indices or ())} "
+                "devices: each needs a worker at least"
+            )
+        if self.gpu_indices is not None and self.pool == "ray":
+            raise ValueError(
+                "judge.gpu_indices names devices of this machine, but with judge.pool=ray Ray hands them "
+                "out: leave it out, judge.cluster_gpus says how many"
+            )
+        if self.cluster_gpus is not None and self.pool != "ray":
+            raise ValueError("judge.cluster_gpus is for judge.pool=ray: name devices with judge.gpu_indices")
+        return self
 
 
 class ConversationConfig(Record):
@@ -188,14 +221,16 @@ class SFTConfig(Record):
 
 
 class GPUAllocation(Record):
-    """How many GPUs each part has for itself; 0 shares the actor's, None is worked out by the plan."""
+    """How many GPUs of a machine each part has for itself; 0 shares the actor's, None is worked out by the
+    plan. The cards are given out in the order of these fields. Without GPUs they are processes."""
 
     actor: int | None = Field(default=None, ge=1)
     """Workers of the trained model, under FSDP2."""
-    rollout: int | None = Field(default=None, ge=0)
-    """vLLM."""
     reference: int | None = Field(default=None, ge=0)
-    """The start model of the KL term, where there is one."""
+    """The start model of the KL term, where all weights are trained."""
+    rollout: int | None = Field(default=None, ge=0)
+    """Engines that sample, a whole model on each card. They wait while the actor computes and keep their
+    memory; with 0 there is one beside each worker of the actor."""
     judge: int | None = Field(default=None, ge=0)
     """The judge; with 0 it takes turns with the policy on one card, and nobody computes while it times."""
 
@@ -240,6 +275,11 @@ class RLConfig(Record):
     """GPUs to train on, on each machine; 0 trains on the CPU, None takes what the machine has."""
     gpus: GPUAllocation = GPUAllocation()
     """Who uses which of them."""
+    ray_address: str | None = Field(default=None, min_length=1)
+    """A running Ray cluster to train on, `auto` or HOST:PORT; None starts Ray on this machine. Every machine
+    has to see the run folder and the model under the same path."""
+    nodes: int = Field(default=1, ge=1)
+    """Machines of that cluster that hold the actor, each with the cards that `gpus` gives."""
     rollout: Literal["auto", "vllm", "transformers"] = "auto"
     """What samples; `auto`: vLLM with GPUs, the transformers server without."""
     rollout_memory_share: float | None = Field(default=None, gt=0, lt=1)

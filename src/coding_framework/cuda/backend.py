@@ -45,12 +45,13 @@ def choose_executor(config: JudgeConfig) -> str:
     _, gpus, reason = find_gpus()
     if config.gpu_index < len(gpus):
         return "gpu"
-    if config.executor == "auto":
+    if config.executor == "auto" and config.gpu_indices is None:
         _log.info("no_gpu", reason=reason, taken="emulator: times are modelled")
         return "emulator"
     raise NotAvailableError(
-        f"judge.executor is `gpu` but there is no GPU number {config.gpu_index} here ({reason}): use "
-        "`emulator`, or `auto` to take the GPU only where there is one"
+        f"the judge is to use GPU {config.gpu_index}, which is not here "
+        f"({reason or f'there are {len(gpus)}'}): use judge.executor=emulator, or `auto` without "
+        "judge.gpu_indices to take the GPU only where there is one"
     )
 
 

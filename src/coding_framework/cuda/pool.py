@@ -14,6 +14,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import cycle
 from time import sleep
 from types import TracebackType
 from typing import Protocol
@@ -50,34 +51,34 @@ class Lanes(Protocol):
 
 
 class LocalLanes:
-    """Lanes of this machine: processes, or for a single one this process itself."""
+    """Lanes of this machine, in turn on each of its devices: processes, or for a single one this process."""
 
-    def __init__(self, config: JudgeConfig, make: Callable[[], Lane] | None = None) -> None:
+    def __init__(self, config: JudgeConfig, make: Callable[[JudgeConfig], Lane] | None = None) -> None:
         heard: set[str] = set()
         self._make = make or (
-            lambda: ProcessLane(config, heard=heard) if config.num_workers > 1 else JudgeLane(config)
+            lambda one: ProcessLane(one, heard=heard) if config.num_workers > 1 else JudgeLane(one)
         )
         self.width = config.num_workers
-        self._idle: queue.LifoQueue[Lane] = queue.LifoQueue()
-        for _ in range(self.width):
-            self._idle.put(self._make())
+        self._idle: queue.LifoQueue[tuple[Lane, JudgeConfig]] = queue.LifoQueue()
+        for _, one in zip(range(self.width), cycle(config.by_gpu), strict=False):
+            self._idle.put((self._make(one), one))
 
     def ask(self, task: Task | ModuleTask, candidate: Candidate, known: frozenset[str]) -> LaneAnswer:
-        """On the lane used last; one that faults is replaced."""
-        lane = self._idle.get()
+        """On the lane used last; one that faults is replaced, on the same device."""
+        lane, config = self._idle.get()
         try:
             return lane.judge(task, candidate, known)
         except BaseException:  # whatever went wrong, nothing is known of the state of this lane
             lane.close()
-            lane = self._make()
+            lane = self._make(config)
             raise
         finally:
-            self._idle.put(lane)
+            self._idle.put((lane, config))
 
     def close(self) -> None:
         """End every lane that is idle; safe to call twice."""
         while not self._idle.empty():
-            self._idle.get_nowait().close()
+            self._idle.get_nowait()[0].close()
 
 
 class JudgePool:

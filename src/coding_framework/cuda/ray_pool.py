@@ -48,6 +48,7 @@ class RayLanes:
     def __init__(self, config: JudgeConfig) -> None:
         connect()
         num_cpus, num_gpus = cluster_size()
+        num_gpus = min(num_gpus, config.cluster_gpus or num_gpus)
         self._limit_s = 10 * (config.compile_timeout_s + config.total_timeout_s) + _ALLOWANCE_S
         self._compilers: ActorGroup | None = None
         if wants_gpus(config, num_gpus):
@@ -108,7 +109,7 @@ def _gpu_judges(config: JudgeConfig, num_gpus: int) -> ActorGroup:
     workers = config.workers or _LANES_OF_A_GPU * num_gpus
     count = min(num_gpus, workers)
     lanes = ceil(workers / count)
-    one = config.model_copy(update={"workers": lanes, "gpu_index": 0})
+    one = config.model_copy(update={"workers": lanes})
     return ActorGroup(JudgeHost, (one,), count=count, lanes=lanes, num_cpus=1, num_gpus=1)
 
 

@@ -92,6 +92,7 @@ class MultiAgentVERLTrainer:
             reward=self._reward,
             judge=config.judge,
             judged_on=judge_place(config),
+            gpus=config.rl.gpus,
         )
         model = self._model_path
         if model is None:

@@ -24,6 +24,7 @@ MAY_CHANGE = (
     "rl.rollout_cache_bytes",
     "rl.rollout_sleeps",
     "rl.rollout_graphs",
+    "rl.ray_address",
     "sft.steps",
     "sft.epochs",
     "sft.checkpoint_every",

@@ -32,9 +32,16 @@ def fit(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> 
     ]
     if shape is None:
         return choices[-1]
-    held = memory.rl_actor_card if config.rl.num_gpus else memory.rl_host
-    enough = (one for one in choices if held(one, shape).total <= memory.USABLE_SHARE * there)
+    enough = (one for one in choices if _most(one, shape) <= memory.USABLE_SHARE * there)
     return next(enough, choices[-1])
+
+
+def _most(config: FrameworkConfig, shape: ModelShape) -> float:
+    """Held on the fullest card, or by the host."""
+    if not config.rl.num_gpus:
+        return memory.rl_host(config, shape).total
+    own = [memory.rl_rollout_card] if config.rl.gpus.rollout else []
+    return max(held(config, shape).total for held in (memory.rl_actor_card, *own))
 
 
 def _memory_bytes(config: FrameworkConfig, machine: Machine) -> int:
@@ -52,7 +59,7 @@ def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[dict[str, object]]:
     if not rl.rollout_sleeps:
         for cache in caches:
             yield {"rollout_cache_bytes": cache, "rollout_sleeps": False}
-    if rl.rollout_sleeps is not False:
+    if rl.rollout_sleeps or (rl.rollout_sleeps is None and not rl.gpus.rollout):
         yield {"rollout_cache_bytes": caches[0], "rollout_sleeps": True}
 
 

@@ -43,6 +43,8 @@ class Machine(Record):
     """Where runs are kept; None if nobody looked."""
     free_cache_bytes: int | None = Field(default=None, ge=0)
     """Where fetched models are kept; None if nobody looked."""
+    free_shared_bytes: int | None = Field(default=None, ge=0)
+    """In the memory that processes share (`/dev/shm`); None if nobody looked."""
 
 
 _DECIDING = (
@@ -64,6 +66,7 @@ def look_at_machine(runs: Path | None = None) -> Machine:
         packages=frozenset(name for name in _DECIDING if find_spec(name) is not None),
         free_disk_bytes=_free_bytes(runs) if runs is not None else None,
         free_cache_bytes=_free_bytes(cache_folder()) if runs is not None else None,
+        free_shared_bytes=_free_bytes(Path("/dev/shm")),
     )
 
 

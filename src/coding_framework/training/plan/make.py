@@ -57,6 +57,8 @@ def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Sett
             yield from _settled(before, after, f"{prefix}{name}.")
         elif before != after:
             value: JsonValue = str(after) if isinstance(after, Path) else after
+            if isinstance(after, tuple):
+                value = list(after)
             yield Settled(key=prefix + name, value=value)
 
 
@@ -69,26 +71,25 @@ def _devices(config: FrameworkConfig, machine: Machine) -> tuple[DevicePlan, ...
             memory_bytes=machine.memory_bytes,
             used_by=tuple(_without_cards(config)),
         )
-        judges = (
-            [_card(machine, config.judge.gpu_index, ("judge",))] if config.judge.executor == "gpu" else []
-        )
-        return (host, *judges)
+        judged_on = (config.judge.gpu_indices or ()) if config.judge.executor == "gpu" else ()
+        return (host, *(_card(config, machine, index, ("judge",)) for index in judged_on))
     users = card_users(config)
-    return tuple(_card(machine, index, tuple(roles)) for index, roles in enumerate(users))
+    return tuple(_card(config, machine, index, tuple(roles)) for index, roles in enumerate(users))
 
 
 def card_users(config: FrameworkConfig) -> list[list[Role]]:
-    """Of each card of a resolved config; the actor's come first, the judge's last."""
+    """Of each card of a resolved config, in the order in which `GPUAllocation` gives them out."""
     gpus, rl = config.rl.gpus, config.rl
     with_actor: list[Role] = ["actor"]
     with_actor += [] if gpus.rollout else ["rollout"]
     with_actor += ["reference"] if rl.kl_coef and not gpus.reference else []
     users: list[list[Role]] = [list(with_actor) for _ in range(gpus.actor or 1)]
-    users += [["rollout"] for _ in range(gpus.rollout or 0)]
     users += [["reference"] for _ in range(gpus.reference or 0)]
+    users += [["rollout"] for _ in range(gpus.rollout or 0)]
     users += [["judge"] for _ in range(gpus.judge or 0)]
     if config.judge.executor == "gpu" and not gpus.judge:
-        users[config.judge.gpu_index].append("judge")
+        for index in config.judge.gpu_indices or ():
+            users[index].append("judge")
     return users
 
 
@@ -100,9 +101,10 @@ def _without_cards(config: FrameworkConfig) -> Iterator[Role]:
         yield "judge"
 
 
-def _card(machine: Machine, index: int, users: tuple[Role, ...]) -> DevicePlan:
-    card = machine.cards[index]
-    return DevicePlan(device=f"GPU {index}", name=card.name, memory_bytes=card.memory_bytes, used_by=users)
+def _card(config: FrameworkConfig, machine: Machine, index: int, users: tuple[Role, ...]) -> DevicePlan:
+    card, nodes = machine.cards[index], config.rl.nodes
+    device = f"GPU {index}" + (f" of each of {nodes} nodes" if nodes > 1 else "")
+    return DevicePlan(device=device, name=card.name, memory_bytes=card.memory_bytes, used_by=users)
 
 
 def _judge(config: FrameworkConfig) -> JudgePlan:

@@ -20,6 +20,8 @@ _TRAINED_BYTES = 16
 """Of a trained weight: itself, its gradient and Adam's two moments, in float32."""
 _PROCESS_BYTES = 2 * GB
 """CUDA's context, libraries and buffers of one training process; on a host Ray and verl's processes."""
+_TRANSFER_BYTES = 2 * 2**30
+"""verl's buffer for weights on their way."""
 _JUDGE_BYTES = 4 * GB
 """Inputs, outputs and the flushed cache of timed kernels, on a card that the judge shares."""
 _JUDGE_WORKER_BYTES = GB // 2
@@ -104,7 +106,7 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
             **policy,
             "activations": 2 * _activations(shape, tokens, twice=bool(rl.checkpoint_activations)),
             "logits": 3 * 4 * shape.vocab_size * tokens,
-            "rollout": 4 * shape.parameters,
+            "rollout": 4 * shape.parameters * (rl.gpus.rollout or workers),
             "reference": 4 * shape.parameters if rl.kl_coef > 0 and not rl.lora_rank else 0,
             "judge": (config.judge.workers or 1) * _JUDGE_WORKER_BYTES,
             "the rest": 2 * _PROCESS_BYTES,
@@ -115,6 +117,27 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
 def rl_rollout_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
     """On a card that vLLM has for itself."""
     return Holding({"vLLM": _sampler(config, shape)})
+
+
+def rl_reference_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """On a card that the reference has for itself: it computes forward only."""
+    cards = config.rl.gpus.reference or 1
+    return Holding(
+        {
+            "reference": 4 * shape.parameters / cards,
+            "gathered layers": 0 if cards == 1 else 4 * shape.vocab_size * shape.hidden_size,
+            "activations": _activations(shape, config.rl.update_tokens or 0, twice=True),
+            "logits": _logits(config, shape),
+            "the rest": _PROCESS_BYTES,
+        }
+    )
+
+
+def weights_under_way(config: FrameworkConfig, shape: ModelShape) -> float:
+    """In shared memory of the host, while an engine with a card of its own gets new weights."""
+    rank = config.rl.lora_rank
+    size = 2 * (shape.adapter_parameters(rank) if rank else shape.parameters)
+    return float(min(size, _TRANSFER_BYTES) * min(config.rl.gpus.actor or 1, config.rl.gpus.rollout or 0))
 
 
 def _sampler(config: FrameworkConfig, shape: ModelShape) -> float:

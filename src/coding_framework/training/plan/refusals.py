@@ -47,7 +47,9 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _contradictions(asked, config)
     yield from _cards(config, machine)
     yield from _sft_workers(config, machine)
-    yield from _allocation(config)
+    yield from _judge_cards(config, machine)
+    yield from _allocation(asked, config)
+    yield from _cluster(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
 
@@ -85,12 +87,12 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"rl.update_tokens is {rl.update_tokens}, but one row may have {longest} tokens (conversation."
             f"max_prompt_tokens + max_response_tokens): set it to {longest} at least"
         )
-    workers, episodes = rl.gpus.actor or 1, rl.prompts_per_step * rl.group_size
+    workers, episodes = (rl.gpus.actor or 1) * rl.nodes, rl.prompts_per_step * rl.group_size
     if episodes % workers:
         yield _wrong(
             f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
             "evenly to "
-            f"{workers} actors (rl.gpus.actor): change one of them"
+            f"{workers} actors (rl.gpus.actor × rl.nodes): change one of them"
         )
 
 
@@ -128,24 +130,59 @@ def _cards(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
             f"rl.num_gpus={there} trains on what is there" if there else "rl.num_gpus=0 trains on the CPU"
         )
         yield _missing(f"rl.num_gpus is {num_gpus}, but this machine has {found}: {instead}")
-    if config.judge.executor == "gpu" and config.judge.gpu_index >= max(there, num_gpus):
+    indices = config.judge.gpu_indices or ()
+    if config.judge.executor == "gpu" and any(index >= max(there, num_gpus) for index in indices):
         yield _missing(
-            f"judge.executor is `gpu` and judge.gpu_index {config.judge.gpu_index}, but this machine has "
-            f"{found}: "
-            "set judge.executor=emulator or another index"
+            f"judge.executor is `gpu` and judge.gpu_indices {list(indices)}, but this machine has "
+            f"{found}: set judge.executor=emulator or other indices"
         )
 
 
-def _allocation(config: FrameworkConfig) -> Iterator[Refusal]:
+def _judge_cards(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    indices = config.judge.gpu_indices or ()
+    if config.judge.executor != "gpu":
+        return
+    if len(indices) > (config.judge.workers or len(indices)):
+        yield _wrong(
+            f"judge.workers is {config.judge.workers}, but {len(indices)} cards judge: each needs a worker"
+        )
+    names = {machine.cards[index].name for index in indices if index < len(machine.cards)}
+    if len(names) > 1:
+        yield _wrong(
+            f"judge.gpu_indices names cards of several kinds ({', '.join(sorted(names))}), whose times "
+            "cannot be compared: name cards of one kind"
+        )
+    beside = [index for index in indices if index >= (config.rl.num_gpus or 0)]
+    if config.rl.enabled and config.rl.num_gpus and beside:
+        yield _wrong(
+            f"judge.gpu_indices names cards {beside}, which training does not count: raise rl.num_gpus and "
+            "give the judge cards with rl.gpus.judge"
+        )
+
+
+def _allocation(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
     gpus, num_gpus = config.rl.gpus, config.rl.num_gpus or 0
     own = {name: value for name, value in gpus.model_dump().items() if value and name != "actor"}
     named = ", ".join(f"{name} {value}" for name, value in own.items())
     if not config.rl.enabled:
         return
+    yield from _reference(config)
+    if gpus.rollout and config.rl.rollout_sleeps:
+        yield _wrong(
+            "rl.rollout_sleeps gives vLLM's memory to the update, but with rl.gpus.rollout they are on "
+            "different cards: leave one of them out"
+        )
     if not num_gpus:
-        if own:
-            yield _wrong(f"rl.gpus gives cards away ({named}), but training uses none: leave them out")
+        if gpus.judge:
+            yield _wrong("rl.gpus.judge gives the judge a card, but training uses none: leave it out")
         return
+    last = list(range(num_gpus - (gpus.judge or 0), num_gpus))
+    named_by_hand = asked.judge.gpu_indices
+    if gpus.judge and named_by_hand is not None and sorted(named_by_hand) != last:
+        yield _wrong(
+            f"rl.gpus.judge gives the judge cards {last}, but judge.gpu_indices names {list(named_by_hand)}: "
+            "leave one of them out"
+        )
     given = (gpus.actor or 1) + sum(own.values())
     if given != num_gpus:
         yield _wrong(
@@ -156,7 +193,41 @@ def _allocation(config: FrameworkConfig) -> Iterator[Refusal]:
         yield _wrong(
             "rl.gpus.judge gives the judge a card, but judge.executor is `emulator`: set it to `gpu`"
         )
-    yield from _reference(config)
+
+
+def _cluster(config: FrameworkConfig) -> Iterator[Refusal]:
+    """What Ray hands out, and what has to be in one place."""
+    rl, judge = config.rl, config.judge
+    measured = judge.executor == "gpu" and bool(rl.num_gpus)
+    if not rl.enabled:
+        return
+    if rl.ray_address is None:
+        if rl.nodes > 1:
+            yield _wrong(
+                f"rl.nodes is {rl.nodes}, but Ray is to be started on this machine alone: name a running "
+                "cluster with rl.ray_address, or set rl.nodes=1"
+            )
+        if judge.pool == "ray" and measured:
+            yield _wrong(
+                "judge.pool=ray lets Ray choose the judge's cards, but a Ray started for training holds the "
+                "actor's alone: set rl.ray_address to a running cluster, or judge.pool=local"
+            )
+        return
+    if rl.gpus.rollout:
+        yield _wrong(
+            "rl.gpus.rollout needs cards that Ray does not hand out and memory that actor and vLLM share, "
+            "which a cluster does not promise: set it to 0, vLLM then runs beside the actor"
+        )
+    if measured and judge.pool == "local":
+        yield _wrong(
+            "with rl.ray_address the judge's card is Ray's to give: set judge.pool=ray and rl.gpus.judge, or "
+            "judge.executor=emulator"
+        )
+    if measured and judge.pool == "ray" and not rl.gpus.judge:
+        yield _wrong(
+            "judge.pool=ray leases whole cards, and the actor has them all: give the judge some with "
+            "rl.gpus.judge"
+        )
 
 
 def _reference(config: FrameworkConfig) -> Iterator[Refusal]:

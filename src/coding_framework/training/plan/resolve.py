@@ -25,12 +25,13 @@ def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None 
     """The same config for this machine; `shape` are the sizes of its model, if they are known."""
     num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
     model = _model(config.model, machine, num_gpus)
+    rl = _rl(config, num_gpus)
     settled = config.model_copy(
         update={
             "model": model,
             "sft": _sft(config.sft, model.attention, machine, num_gpus),
-            "rl": _rl(config, num_gpus),
-            "judge": repeatable(_judge(config.judge, machine, num_gpus), config.run.seed),
+            "rl": rl,
+            "judge": repeatable(_judge(config.judge, machine, rl), config.run.seed),
         }
     )
     return fit(settled, machine, shape or model_shape(config.model.name))
@@ -69,16 +70,31 @@ def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
     )
 
 
-def _judge(judge: JudgeConfig, machine: Machine, num_gpus: int) -> JudgeConfig:
-    """A judge on a Ray cluster learns there how many cores it has."""
-    on_gpu = judge.executor == "gpu" or (judge.executor == "auto" and bool(num_gpus))
-    workers = judge.workers if judge.pool == "ray" else judge.workers or min(machine.cores, 16)
+def _judge(judge: JudgeConfig, machine: Machine, rl: RLConfig) -> JudgeConfig:
+    """A judge on a running cluster learns there how many cores it has."""
+    on_gpu = judge.executor == "gpu" or (judge.executor == "auto" and bool(rl.num_gpus))
+    own = (rl.gpus.judge or 0) if on_gpu else 0
+    by_ray = judge.pool == "ray"
+    indices = judge.gpu_indices or _last(own, rl.num_gpus or 0)
+    workers = judge.workers or max(min(machine.cores, 16), own)
     architecture = judge.architecture
     if architecture == "auto":
-        cards = machine.cards if on_gpu else ()
-        architecture = next((card.architecture for card in cards[judge.gpu_index :]), DEFAULT_ARCHITECTURE)
-    settled = {"executor": "gpu" if on_gpu else "emulator", "workers": workers, "architecture": architecture}
-    return judge.model_copy(update=settled)
+        cards = machine.cards[indices[0] :] if on_gpu else ()
+        architecture = next((card.architecture for card in cards), DEFAULT_ARCHITECTURE)
+    return judge.model_copy(
+        update={
+            "executor": "gpu" if on_gpu else "emulator",
+            "gpu_indices": indices if on_gpu and not by_ray else judge.gpu_indices,
+            "cluster_gpus": judge.cluster_gpus or own * rl.nodes or None if by_ray else None,
+            "workers": judge.workers if by_ray and rl.ray_address else workers,
+            "architecture": architecture,
+        }
+    )
+
+
+def _last(count: int, num_gpus: int) -> tuple[int, ...]:
+    """The judge's cards come last; with none of its own it shares the first."""
+    return tuple(range(num_gpus - count, num_gpus)) if 0 < count < num_gpus else (0,)
 
 
 def _allocation(gpus: GPUAllocation, num_gpus: int) -> GPUAllocation:

@@ -29,6 +29,7 @@ def no_room(
     num_gpus = config.rl.num_gpus or 0
     if num_gpus <= len(machine.cards):
         yield from _cards(config, machine, shape) if num_gpus else _host(config, machine, shape)
+        yield from _shared_memory(config, machine, shape)
     if new and isinstance(disk, Estimate):
         yield from _disk(config, machine, disk)
 
@@ -54,6 +55,21 @@ def _cards(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iter
     if config.rl.enabled and config.rl.gpus.rollout:
         held = memory.rl_rollout_card(config, shape)
         yield from _too_much(held, card.memory_bytes, f"vLLM on {card.name}", _RL_ADVICE)
+    if config.rl.enabled and config.rl.gpus.reference:
+        held = memory.rl_reference_card(config, shape)
+        yield from _too_much(held, card.memory_bytes, f"the reference on {card.name}", _RL_ADVICE)
+
+
+def _shared_memory(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iterator[Refusal]:
+    free = machine.free_shared_bytes
+    needed = memory.weights_under_way(config, shape) if config.rl.rollout == "vllm" else 0
+    if config.rl.enabled and free is not None and needed > free:
+        yield Refusal(
+            "machine",
+            f"new weights travel to rl.gpus.rollout through /dev/shm, which needs {needed / GB:.1f} GB "
+            f"there, and {free / GB:.1f} GB are free: make it larger (docker run --shm-size), or set "
+            "rl.gpus.rollout=0",
+        )
 
 
 def _host(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iterator[Refusal]:

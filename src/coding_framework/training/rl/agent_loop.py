@@ -9,6 +9,7 @@ the loss and never in a baseline.
 from __future__ import annotations
 
 from functools import cache
+from math import ceil
 from typing import Any
 from uuid import uuid4
 
@@ -71,6 +72,13 @@ def _mark_first_answer() -> None:
     mark_stage("first_answer")
 
 
+@cache
+def _num_servers() -> int:
+    """Among which the requests are spread."""
+    gpus = WorkerSettings.from_environment().gpus
+    return gpus.rollout or gpus.actor or 1
+
+
 _under_way: set[str] = set()
 
 
@@ -122,7 +130,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
     def _sampling(self, params: dict[str, Any], max_tokens: int) -> dict[str, Any]:
         limited = {**params, "max_tokens": min(max_tokens, int(self.rollout_config.response_length))}
         if self.rollout_config.name == ROLLOUT_NAME:
-            limited["cohort"] = len(_under_way)
+            limited["cohort"] = ceil(len(_under_way) / _num_servers())
         return limited
 
     def _lost_row(self, weights_version: int) -> TurnOutput:

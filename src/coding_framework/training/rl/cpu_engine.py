@@ -7,8 +7,9 @@ There is no value-model engine here: group-relative advantages need no critic.
 from __future__ import annotations
 
 from verl.workers.engine.base import EngineRegistry
-from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
+
+from coding_framework.training.rl.reference_engine import LanguageModelEngine
 
 EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")(
-    FSDPEngineWithLMHead
+    LanguageModelEngine
 )

@@ -12,6 +12,14 @@ from coding_framework.records.cores import usable_cores
 from coding_framework.training.rl.names import COMMON_PLUGINS, CPU_PLUGINS, WORKER_SETTINGS_ENV
 from coding_framework.training.rl.paths import RLPaths
 
+PASSED_ON_ENV = "CODING_FRAMEWORK_RL_PASSED_ON"
+"""Names of the variables that workers of a running cluster have to be told: they inherit nothing of ours."""
+
+
+def passed_on() -> dict[str, str]:
+    """In the trainer's process: those variables."""
+    return {name: os.environ[name] for name in os.environ[PASSED_ON_ENV].split(",")}
+
 
 def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: Path) -> dict[str, str]:
     """The environment of verl's processes; Ray hands it on to all of its workers."""
@@ -40,6 +48,7 @@ def build_environment(config: FrameworkConfig, paths: RLPaths, worker_settings: 
         added["VLLM_CACHE_ROOT"] = os.environ.get("VLLM_CACHE_ROOT", str(cache_folder() / "vllm"))
     if on_cpu:
         added |= {"VERL_PLATFORM": "cpu", **_cpu_threads(config.rl.gpus.actor or 1)}
+    added[PASSED_ON_ENV] = ",".join(sorted(added))
     # An empty list of devices makes Ray refuse the logical GPU slots.
     hidden = {"CUDA_VISIBLE_DEVICES"} if on_cpu else set()
     return {name: value for name, value in os.environ.items() if name not in hidden} | added

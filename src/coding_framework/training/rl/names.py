@@ -21,6 +21,7 @@ COMMON_PLUGINS = tuple(
         "packed_rows",
         "rollout_replica",
         "vllm_replica",
+        "reference_engine",
         "logprob_gap",
         "agent_loop",
         "turn_trainer",

@@ -26,9 +26,6 @@ _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 _MOST_AT_ONCE = 512
 _CACHE_BLOCK = 16
 _CACHE_RESERVE_BYTES = 2**28
-_OBJECT_STORE_BYTES = 400_000_000
-_RAY_CPU_SLOTS = 8
-"""Logical: verl's helper actors each ask for one and mostly wait."""
 
 
 CHECKPOINTS_KEPT = 2
@@ -43,10 +40,11 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
         **_data(config, paths),
         **_model(config, paths),
         **_actor(config),
+        **_reference(config),
         **_rollout(config, rollout, paths),
         **_trainer(config, paths),
-        **_processes(config, paths),
-        **placement(config),
+        **_processes(config),
+        **placement(config, paths),
     }
     return [f"{name}={value}" for name, value in settings.items()]
 
@@ -92,10 +90,23 @@ def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     }
 
 
+def _precision(config: FrameworkConfig) -> str:
+    short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
+    return f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
+
+
+def _reference(config: FrameworkConfig) -> Mapping[str, Value]:
+    """It computes as the actor does, or their distance would not begin at 0."""
+    reference = "actor_rollout_ref.ref.fsdp_config"
+    return {
+        f"{reference}.model_dtype": "fp32",
+        f"{reference}.dtype": config.model.dtype,
+        f"+{reference}.mixed_precision": _precision(config),
+    }
+
+
 def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
     rl = config.rl
-    short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
-    precision = f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
     actor = "actor_rollout_ref.actor"
     return {
         f"{actor}.strategy": "fsdp2",
@@ -114,7 +125,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.data_loader_seed": config.run.seed,
         f"{actor}.fsdp_config.model_dtype": "fp32",
         f"{actor}.fsdp_config.dtype": config.model.dtype,
-        f"+{actor}.fsdp_config.mixed_precision": precision,
+        f"+{actor}.fsdp_config.mixed_precision": _precision(config),
     }
 
 
@@ -182,15 +193,11 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     }
 
 
-def _processes(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
+def _processes(config: FrameworkConfig) -> Mapping[str, Value]:
     storage = "transfer_queue.backend.SimpleStorage"
     rows = config.rl.prompts_per_step * (1 + config.rl.group_size * (1 + config.conversation.max_turns))
     return {
         f"{storage}.num_data_storage_units": 1,
         f"{storage}.total_storage_size": max(1000, 4 * rows),
         "reward.num_workers": 0,
-        "ray_kwargs.ray_init.num_cpus": _RAY_CPU_SLOTS,
-        "+ray_kwargs.ray_init.include_dashboard": False,
-        "+ray_kwargs.ray_init.object_store_memory": _OBJECT_STORE_BYTES,
-        "+ray_kwargs.ray_init._temp_dir": str(paths.ray_temp_dir),
     }

@@ -1,12 +1,12 @@
 """verl plug-in: the rollout named `coding_framework_hf`.
 
 `TransformersReplica` starts one `GenerationServer` for each rollout replica;
-`TransformersRollout` lives in the trainer's worker and sends that server the new weights.
+`TransformersRollout` lives in the trainer's worker and sends its servers the new weights.
 """
 
 from __future__ import annotations
 
-import os
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -17,6 +17,7 @@ from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.names import ROLLOUT_NAME
+from coding_framework.training.rl.own_cards import on_card, own_servers, place_of
 from coding_framework.training.rl.rollout_server import GenerationServer, ServerSettings
 from coding_framework.training.rl.start_stages import mark_stage
 
@@ -28,14 +29,22 @@ def server_name(replica_rank: int) -> str:
 
 
 class TransformersReplica(RolloutReplica):  # type: ignore[misc]
-    """One server on one worker: there is no tensor parallelism here."""
+    """One server: there is no tensor parallelism here."""
 
     async def launch_servers(self) -> None:
+        """On the card of the worker that it samples for."""
         mark_stage("policy")
         if self.world_size != 1:
             raise TrainingError(
                 f"rollout {ROLLOUT_NAME} serves one model per worker: set tensor parallelism to 1"
             )
+        await self._start(*await place_of(self.workers[0]))
+
+    async def launch_apart(self, node: str, card: str) -> None:
+        """On a card of its own; on the CPU the card is a number only."""
+        await self._start(node, card)
+
+    async def _start(self, node: str, card: str) -> None:
         settings = ServerSettings(
             model_path=str(self.model_config.path),
             device=get_device_name(),
@@ -45,7 +54,10 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
         )
         name = server_name(self.replica_rank)
         actor = ray.remote(GenerationServer).options(
-            name=name, num_cpus=0, max_concurrency=self.max_concurrency
+            name=name,
+            num_cpus=0,
+            max_concurrency=self.max_concurrency,
+            **on_card(node, card if settings.device == "cuda" else None),
         )
         server = actor.remote(settings)
         self.servers, self._server_handle, self._server_address = [server], server, name
@@ -54,7 +66,7 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
 
 
 class TransformersRollout(BaseRollout):  # type: ignore[misc]
-    """Sends weights from the trainer's worker to its server."""
+    """Sends weights from the trainer's worker to its servers."""
 
     async def resume(self, tags: list[str]) -> None:
         """The server releases nothing."""
@@ -71,16 +83,19 @@ class TransformersRollout(BaseRollout):  # type: ignore[misc]
         base_sync_done: bool = True,
         **_unused: Any,
     ) -> None:
-        """Adapters only when there are any: the server has the same base weights from the same folder."""
+        """Adapters only when there are any: the server has the same base weights from the same folder.
+
+        A worker without a server goes through the weights as well: that is what gathers them.
+        """
         if wire_format != "named_tensors":
             raise TrainingError(f"rollout {ROLLOUT_NAME} cannot read weights sent as {wire_format}")
         if not base_sync_done:
             return
-        server = ray.get_actor(server_name(int(os.environ["RANK"])))
+        servers = [ray.get_actor(server_name(number)) for number in own_servers()]
         scale = None if peft_config is None else peft_config["lora_alpha"] / peft_config["r"]
         async for bucket in _buckets(weights):
-            await server.load_weights.remote(bucket, scale)
-        await server.finish_update.remote(global_steps)
+            await asyncio.gather(*(server.load_weights.remote(bucket, scale) for server in servers))
+        await asyncio.gather(*(server.finish_update.remote(global_steps) for server in servers))
 
 
 async def _buckets(weights: Any) -> AsyncIterator[list[tuple[str, Any]]]:

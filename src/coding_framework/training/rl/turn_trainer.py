@@ -12,7 +12,6 @@ What differs from verl's own synchronous trainer:
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -21,12 +20,12 @@ import transfer_queue as tq  # type: ignore[import-untyped]
 from omegaconf import open_dict
 from verl.trainer.ppo.core_algos import register_adv_est
 from verl.trainer.ppo.v1.trainer_base import register_trainer
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
 from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
+from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -53,7 +52,7 @@ def turn_grpo(
 
 
 @register_trainer(TRAINER_NAME)
-class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
+class TurnTrainer(PlacedTrainer):
     """verl's synchronous trainer over rows that are turns."""
 
     total_training_steps: int
@@ -65,9 +64,6 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
         self._settings = WorkerSettings.from_environment()
-
-    def _get_required_batch_multiple(self, dp_size: int) -> int:
-        return math.lcm(dp_size, int(self.config.actor_rollout_ref.rollout.n))
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         rows = tq.kv_batch_get(

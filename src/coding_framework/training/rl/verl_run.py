@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from coding_framework.errors import TrainingError
+from coding_framework.training.rl.environment import passed_on
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.vllm_server import start_early
 
@@ -25,6 +26,8 @@ def main(overrides: Sequence[str]) -> None:
 
     config = compose(overrides)
     settings: Any = OmegaConf.to_container(config.ray_kwargs.ray_init, resolve=True)
+    if settings["address"] != "local":
+        settings["runtime_env"] = {"env_vars": passed_on()}
     ray.init(**settings)
     start_early(config)
     _train(config)

@@ -5,8 +5,9 @@ begins that when the policy is loaded. Here it began long before (`vllm_server.s
 `launch_servers` only waits for what is under way. Nothing is measured meanwhile that the other could
 disturb: vLLM is told the size of its cache (`overrides`) and does not probe the card for it.
 
-Guaranteed: a server stands on the card of the worker that it samples for; one that was started on
-another card is ended and started anew. Not supported: an engine on several cards.
+Guaranteed: a server stands on the card of the worker that it samples for, or on the one that was given
+it; one that was started on another card is ended and started anew. Not supported: an engine on several
+cards.
 """
 
 from __future__ import annotations
@@ -14,27 +15,31 @@ from __future__ import annotations
 from typing import Any
 
 import ray
+from verl.workers.rollout.base import _ROLLOUT_REGISTRY
 from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
 
 from coding_framework.errors import TrainingError
+from coding_framework.training.rl.own_cards import place_of
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.vllm_server import early_servers, start_server
 
 
 class VLLMReplica(RolloutReplica):  # type: ignore[misc]
-    """One engine on the card of one worker."""
+    """One engine on one card."""
 
     async def launch_servers(self) -> None:
+        """On the card of the worker that it samples for."""
         mark_stage("policy")
         if self.world_size != 1:
             raise TrainingError("vLLM serves one model per card here: set tensor parallelism to 1")
-        node, card = await self.workers[0].__ray_call__.remote(
-            lambda _: (
-                ray.get_runtime_context().get_node_id(),
-                ray.get_runtime_context().get_accelerator_ids()["GPU"][0],
-            )
-        )
-        server, ready = await self._server_on(node, str(card))
+        await self._start(*await place_of(self.workers[0]))
+
+    async def launch_apart(self, node: str, card: str) -> None:
+        """On a card of its own."""
+        await self._start(node, card)
+
+    async def _start(self, node: str, card: str) -> None:
+        server, ready = await self._server_on(node, card)
         await ready
         address, port = await server.get_server_address.remote()
         self.servers, self._server_handle = [server], server
@@ -42,8 +47,8 @@ class VLLMReplica(RolloutReplica):  # type: ignore[misc]
         mark_stage("rollout")
 
     async def _server_on(self, node: str, card: str) -> tuple[Any, Any]:
-        if early_servers and self.replica_rank == 0:
-            server, ready = early_servers.pop()
+        server, ready = early_servers.pop(self.replica_rank, (None, None))
+        if server is not None:
             if await server.card.remote() == card:
                 return server, ready
             ray.kill(server)
@@ -61,3 +66,4 @@ class VLLMReplica(RolloutReplica):  # type: ignore[misc]
 
 
 RolloutReplicaRegistry.register("vllm", lambda: VLLMReplica)
+_ROLLOUT_REGISTRY[("vllm", "async")] = "coding_framework.training.rl.vllm_sender.VLLMSender"

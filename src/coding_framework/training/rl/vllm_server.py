@@ -10,6 +10,10 @@ import inspect
 import os
 from typing import Any
 
+from coding_framework.training.rl.own_cards import on_card
+from coding_framework.training.rl.placement import rollout_cards
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
 MAX_CONCURRENT_CALLS = 1100
 """Answers under way in one engine and a few calls beside them."""
 
@@ -54,7 +58,6 @@ for _method in (
 def start_server(rollout: Any, model: Any, rank: int, node: str, card: str) -> tuple[Any, Any]:
     """The server's process, which begins to load at once, and its promise to be ready."""
     import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     server = (
         ray.remote(VLLMServer)
@@ -62,8 +65,7 @@ def start_server(rollout: Any, model: Any, rank: int, node: str, card: str) -> t
             name=f"vllm_server_{rank}_0",  # verl's worker looks it up by this
             num_cpus=0,
             max_concurrency=MAX_CONCURRENT_CALLS,
-            scheduling_strategy=NodeAffinitySchedulingStrategy(node_id=node, soft=False),
-            runtime_env={"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}},
+            **on_card(node, card),
         )
         .remote(
             config=rollout,
@@ -79,17 +81,21 @@ def start_server(rollout: Any, model: Any, rank: int, node: str, card: str) -> t
     return server, server.launch_server.remote()
 
 
-early_servers: list[tuple[Any, Any]] = []
+early_servers: dict[int, tuple[Any, Any]] = {}
 """Started before it was known which worker they sample for; taken by `VLLMReplica`."""
 
 
 def start_early(config: Any) -> None:
-    """Begin, where it is known beforehand on which card the one worker will be; `config` is verl's."""
+    """Begin, where it is known beforehand on which cards they will be; `config` is verl's."""
     import ray
 
     rollout = config.actor_rollout_ref.rollout
-    card = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-    if rollout.name != "vllm" or config.trainer.n_gpus_per_node * config.trainer.nnodes != 1 or not card:
+    if rollout.name != "vllm":
         return
+    cards = rollout_cards(WorkerSettings.from_environment().gpus)
+    only = config.trainer.n_gpus_per_node * config.trainer.nnodes == 1
+    if not cards and only and config.ray_kwargs.ray_init.address == "local":
+        cards = [card for card in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[:1] if card]
     node = ray.get_runtime_context().get_node_id()
-    early_servers.append(start_server(rollout, config.actor_rollout_ref.model, 0, node, card))
+    for rank, card in enumerate(cards):
+        early_servers[rank] = start_server(rollout, config.actor_rollout_ref.model, rank, node, card)

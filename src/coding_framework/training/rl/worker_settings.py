@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
+from coding_framework.config import ConversationConfig, GPUAllocation, JudgeConfig, RewardConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import AgentRole, JudgePlace, Record
@@ -36,6 +36,8 @@ class WorkerSettings(Record):
     """Whose policy is trained; None: one that all agents share."""
     steps_before: int = Field(default=0, ge=0)
     """Steps of the policies before it: its own are counted on from there."""
+    gpus: GPUAllocation = GPUAllocation()
+    """Who has cards, or without any processes, for itself."""
 
     @property
     def rl_dir(self) -> Path:

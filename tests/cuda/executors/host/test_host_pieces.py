@@ -521,7 +521,7 @@ def test_a_child_sees_python_and_this_package_and_nothing_of_ours_in_its_environ
 ) -> None:
     monkeypatch.setenv("SECRET_TOKEN", "x")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5")
-    request = child_request(JudgeConfig(gpu_index=1), device="cuda", wall_s=10, arena_files=())
+    request = child_request(JudgeConfig(gpu_indices=(1,)), device="cuda", wall_s=10, arena_files=())
     assert "SECRET_TOKEN" not in request.environment
     assert request.environment["CUDA_VISIBLE_DEVICES"] == "5"
     assert request.gpu
