@@ -5,10 +5,40 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from coding_framework.records import Conversation, ConversationTurn, Generation, Message
+from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.rollout_server import SamplingRequest
+from tests_support import EvaluationFactory
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("verl")
+
+
+def conversation(answer_tokens: tuple[int, ...]) -> Conversation:
+    evaluation = EvaluationFactory().passed(1.5)
+    turns = [
+        ConversationTurn(
+            index=index,
+            agent="generator",
+            messages=(Message(role="user", content="write"),),
+            generation=Generation(
+                text="", prompt_token_ids=(1, 2), token_ids=(3,) * tokens, log_probs=(-0.5,) * tokens
+            ),
+            evaluation=evaluation,
+            reward=CUDAPerformanceReward()(evaluation),
+        )
+        for index, tokens in enumerate(answer_tokens)
+    ]
+    return Conversation(
+        conversation_id="told",
+        task="vector_add",
+        turns=tuple(turns),
+        stop_reason="max_turns",
+        discount=0.9,
+        max_turns=len(turns),
+        step=1,
+        phase="train",
+    )
 
 
 def test_every_turn_keeps_its_own_return_although_verl_copies_the_last_score() -> None:
@@ -20,6 +50,19 @@ def test_every_turn_keeps_its_own_return_although_verl_copies_the_last_score() -
     assert last.as_dict()["rm_scores"].tolist() == [0.0, 0.75]
     assert first.as_dict()["response_mask"].tolist() == [1, 1, 1]
     assert first.as_dict()["rollout_log_probs"].tolist() == [-1.0, -1.0, -1.0]
+
+
+def test_a_long_answer_loses_part_of_the_return_of_its_turn_alone() -> None:
+    from coding_framework.training.rl.agent_loop import _rows
+    from coding_framework.training.rl.overlong import OverlongShaping
+
+    shaping = OverlongShaping(limit_tokens=10, buffer_tokens=4, weight=0.5)
+    told = conversation(answer_tokens=(9, 3))
+    plain, shaped = (_rows(told, 0, one) for one in (None, shaping))
+    assert [row.turn_return for row in plain] == pytest.approx(list(told.returns))
+    assert [row.turn_return for row in shaped] == pytest.approx(
+        [told.returns[0] - 0.5 * 3 / 4, told.returns[1]]
+    )
 
 
 def test_the_estimator_is_registered_and_spreads_a_rows_advantage_over_its_tokens() -> None:
@@ -42,17 +85,23 @@ def test_the_estimator_is_registered_and_spreads_a_rows_advantage_over_its_token
 def test_the_platform_and_the_rollout_are_registered() -> None:
     from verl.plugin.platform import PlatformRegistry
     from verl.trainer.ppo.v1 import get_trainer_cls
+    from verl.workers.engine.base import EngineRegistry
     from verl.workers.rollout.base import get_rollout_class
     from verl.workers.rollout.replica import RolloutReplicaRegistry
 
+    import coding_framework.training.rl.cpu_engine
     import coding_framework.training.rl.cpu_platform
+    import coding_framework.training.rl.critic_engine
     import coding_framework.training.rl.rollout_replica
     import coding_framework.training.rl.turn_trainer  # noqa: F401
+    from coding_framework.training.rl.critic_engine import CriticEngine
 
     assert PlatformRegistry.get("cpu") is not None
     assert get_rollout_class("coding_framework_hf").__name__ == "TransformersRollout"
     assert RolloutReplicaRegistry.get("coding_framework_hf").__name__ == "TransformersReplica"
     assert get_trainer_cls("coding_framework_turns").__name__ == "TurnTrainer"
+    critics = EngineRegistry._engines["value_model"]["fsdp2"]
+    assert critics["cpu"] is critics["cuda", "nvidia"] is CriticEngine
 
 
 def test_a_request_takes_verls_words_for_no_limit() -> None:

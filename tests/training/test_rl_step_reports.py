@@ -13,6 +13,7 @@ from coding_framework.monitoring.storage import append_line
 from coding_framework.records import Conversation, ConversationTurn, Generation, Message, Verdict
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.overlong import OverlongShaping, overlong_values
 from coding_framework.training.rl.step_reports import LineTail, conversation_values
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
@@ -63,6 +64,15 @@ def test_rates_and_speedups_are_those_of_the_best_turn_of_each_episode() -> None
 
 def test_a_step_without_a_passing_kernel_has_no_speedup() -> None:
     assert "speedup_mean" not in conversation_values([conversation(1, None)], [])
+
+
+def test_what_long_answers_lose_is_reported() -> None:
+    shaping = OverlongShaping(limit_tokens=4, buffer_tokens=2, weight=0.5)
+    assert overlong_values([conversation(1, None, 2.0)], shaping) == {
+        "overlong_share": 1.0,
+        "overlong_penalty": 0.25,
+    }
+    assert overlong_values([conversation(1, None)], None) == {}
 
 
 def test_a_tail_gives_whole_lines_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """One config tree: defaults, then a TOML file, then the command line."""
 
+from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig, CurriculumTier
 from coding_framework.config.load import build_config, load_config, preset_dir
 from coding_framework.config.reward import (
@@ -24,15 +25,19 @@ from coding_framework.config.tree import (
 
 __all__ = [
     "ConversationConfig",
+    "CorrectionConfig",
     "CurriculumConfig",
     "CurriculumTier",
+    "DAPOConfig",
     "EfficiencyWeights",
     "EvaluationConfig",
     "FrameworkConfig",
     "GPUAllocation",
     "GatedWeights",
     "JudgeConfig",
+    "KLBandConfig",
     "ModelConfig",
+    "PPOConfig",
     "QualityWeights",
     "RLConfig",
     "RewardConfig",

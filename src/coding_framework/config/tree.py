@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig
 from coding_framework.config.reward import RewardConfig
 from coding_framework.records.base import Record
@@ -240,8 +241,9 @@ class RLConfig(Record):
 
     enabled: bool = True
     """Whether it runs."""
-    algorithm: Literal["grpo"] = "grpo"
-    """How advantages are formed: group-relative, per turn."""
+    algorithm: Literal["grpo", "dapo", "ppo"] = "grpo"
+    """How a turn is credited: `grpo` (arXiv 2402.03300) against the other answers to the same task at the
+    same turn, `dapo` likewise with what `rl.dapo` adds, `ppo` against a critic (`rl.ppo`)."""
     adapters: Literal["shared", "per_agent"] = "shared"
     """One policy that all agents speak with; or one for the generator, which learns from its first kernels,
     and then one for the optimizer, which goes on from what that one writes: each with `steps` of its own."""
@@ -249,12 +251,18 @@ class RLConfig(Record):
     """Policy updates, of each policy."""
     prompts_per_step: int = Field(default=4, ge=1)
     """Tasks sampled for one step."""
-    group_size: int = Field(default=8, ge=2)
-    """Episodes of each task, compared with each other."""
+    group_size: int = Field(default=8, ge=1)
+    """Episodes of each task, compared with each other; with a critic there may be one alone."""
+    epochs: int = Field(default=1, ge=1)
+    """How often the turns of a step are gone through; ratios are to the policy before the first pass."""
+    update_turns: int | None = Field(default=None, ge=1)
+    """Turns of one optimizer step, about; None: all turns of the step make one."""
     learning_rate: float = Field(default=1e-4, gt=0)
     """Constant; an adapter bears ten times what full weights would."""
     kl_coef: float = Field(default=0.0, ge=0)
     """Weight of the KL term to the start model; 0 loads no reference model."""
+    kl_band: KLBandConfig = KLBandConfig()
+    """Lets the weight of the KL term follow the distance."""
     clip_low: float = Field(default=0.2, gt=0)
     """Lower clip of the policy ratio."""
     clip_high: float = Field(default=0.28, gt=0)
@@ -294,6 +302,41 @@ class RLConfig(Record):
     """Whether vLLM records CUDA graphs at its start: answers come faster, the start takes longer."""
     checkpoint_activations: bool | None = None
     """Whether the update computes activations twice instead of keeping them; None: if memory demands it."""
+    dapo: DAPOConfig = DAPOConfig()
+    """Of `rl.algorithm=dapo` alone."""
+    ppo: PPOConfig = PPOConfig()
+    """Of `rl.algorithm=ppo` alone."""
+    correction: CorrectionConfig = CorrectionConfig()
+    """Of answers that are off-policy."""
+    keep_rows: bool = False
+    """Whether the turns of each update are kept as they were trained on (`rl/rows/step_N.jsonl`): ids,
+    log-probabilities, advantages, values."""
+
+    @model_validator(mode="after")
+    def _groups_have_members(self) -> RLConfig:
+        if self.group_size < 2 and self.algorithm != "ppo":
+            raise ValueError(
+                f"rl.algorithm={self.algorithm} compares answers with each other: set rl.group_size to 2 or "
+                "more"
+            )
+        return self
+
+    @property
+    def recomputes_log_probs(self) -> bool:
+        """Whether the trainer asks the policy itself for the log-probabilities before the update. With one
+        update for each batch what the rollout said is the same, and a forward pass is saved."""
+        return self.epochs > 1 or self.update_turns is not None or self.correction.enabled
+
+    @property
+    def draws_per_step(self) -> int:
+        """Tasks that one step may draw."""
+        extra = self.dapo.extra_draws if self.algorithm == "dapo" else 0
+        return self.prompts_per_step * (1 + extra)
+
+    @property
+    def critic_learning_rate(self) -> float:
+        """`ppo.critic_learning_rate`, or what fits the weights that are trained."""
+        return self.ppo.critic_learning_rate or (1e-4 if self.lora_rank else 1e-5)
 
     @property
     def all_steps(self) -> int:

@@ -29,6 +29,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.by_agent import run_rl_by_agent
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop
+from coding_framework.training.rl.overlong import overlong_shaping
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 __all__ = [
@@ -91,8 +92,9 @@ class MultiAgentVERLTrainer:
             conversation=self._conversation,
             reward=self._reward,
             judge=config.judge,
+            rl=config.rl,
+            overlong=overlong_shaping(config),
             judged_on=judge_place(config),
-            gpus=config.rl.gpus,
         )
         model = self._model_path
         if model is None:

@@ -57,7 +57,7 @@ class BenchTrainResult(Record):
     """`LoRA rank 32`, or `all`."""
     prompts: int = Field(ge=1)
     """Tasks of a step."""
-    group_size: int = Field(ge=2)
+    group_size: int = Field(ge=1)
     """Episodes of each."""
     max_prompt_tokens: int = Field(ge=1)
     """Limit of a prompt."""

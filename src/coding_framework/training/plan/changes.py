@@ -20,6 +20,7 @@ MAY_CHANGE = (
     "rl.save_every",
     "rl.update_tokens",
     "rl.checkpoint_activations",
+    "rl.keep_rows",
     "rl.rollout_memory_share",
     "rl.rollout_cache_bytes",
     "rl.rollout_sleeps",

@@ -16,6 +16,7 @@ from coding_framework.training.plan.phases import disk_estimate, phases
 from coding_framework.training.plan.records import DevicePlan, JudgePlan, Role, Settled, TrainingPlan
 from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
+from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.shape import model_shape
 
@@ -32,6 +33,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
     in_the_way = [
         *refusals(config, resolved, machine),
+        *algorithm_refusals(resolved),
         *no_room(resolved, machine, shape, disk, new=run is None),
     ]
     raise_first(in_the_way)
@@ -80,7 +82,7 @@ def _devices(config: FrameworkConfig, machine: Machine) -> tuple[DevicePlan, ...
 def card_users(config: FrameworkConfig) -> list[list[Role]]:
     """Of each card of a resolved config, in the order in which `GPUAllocation` gives them out."""
     gpus, rl = config.rl.gpus, config.rl
-    with_actor: list[Role] = ["actor"]
+    with_actor: list[Role] = ["actor", "critic"] if rl.algorithm == "ppo" else ["actor"]
     with_actor += [] if gpus.rollout else ["rollout"]
     with_actor += ["reference"] if rl.kl_coef and not gpus.reference else []
     users: list[list[Role]] = [list(with_actor) for _ in range(gpus.actor or 1)]
@@ -94,7 +96,10 @@ def card_users(config: FrameworkConfig) -> list[list[Role]]:
 
 
 def _without_cards(config: FrameworkConfig) -> Iterator[Role]:
-    yield from ("actor", "rollout")
+    yield "actor"
+    if config.rl.algorithm == "ppo":
+        yield "critic"
+    yield "rollout"
     if config.rl.kl_coef:
         yield "reference"
     if config.judge.executor != "gpu":

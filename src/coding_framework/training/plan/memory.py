@@ -85,6 +85,7 @@ def rl_actor_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
     return Holding(
         {
             **_policy(config, shape, workers),
+            "critic": _critic(config, shape, workers),
             "activations": _activations(shape, rl.update_tokens or 0, twice=bool(rl.checkpoint_activations)),
             "logits": _logits(config, shape),
             "reference": 4 * shape.parameters / workers if shared_reference else 0,
@@ -104,6 +105,7 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
     return Holding(
         {
             **policy,
+            "critic": workers * _critic(config, shape, workers),
             "activations": 2 * _activations(shape, tokens, twice=bool(rl.checkpoint_activations)),
             "logits": 3 * 4 * shape.vocab_size * tokens,
             "rollout": 4 * shape.parameters * (rl.gpus.rollout or workers),
@@ -163,6 +165,11 @@ def _policy(config: FrameworkConfig, shape: ModelShape, workers: int) -> dict[st
         "trained weights": _TRAINED_BYTES * trained / workers,
         "gathered layers": 0 if workers == 1 else 4 * shape.vocab_size * shape.hidden_size,
     }
+
+
+def _critic(config: FrameworkConfig, shape: ModelShape, workers: int) -> float:
+    """A second model of the policy's kind, whose updates come in turns with the policy's."""
+    return sum(_policy(config, shape, workers).values()) if config.rl.algorithm == "ppo" else 0.0
 
 
 def _activations(shape: ModelShape, tokens: int, *, twice: bool) -> float:

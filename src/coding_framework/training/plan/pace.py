@@ -8,7 +8,7 @@ Answers are taken to be half as long as they may be, prompts a third: what that 
 
 from __future__ import annotations
 
-from coding_framework.config import FrameworkConfig
+from coding_framework.config import FrameworkConfig, RLConfig
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, Unknown
 from coding_framework.training.plan.shape import ModelShape
@@ -62,10 +62,16 @@ def rl_seconds(
     rl = config.rl
     episodes = rl.steps * rl.prompts_per_step * rl.group_size
     prompt, answer = episode_tokens(config, turns)
-    work = shape.parameters * (answer / _SAMPLING + (prompt + answer) / _UPDATE)
+    work = shape.parameters * (answer / _SAMPLING + _passes(rl) * (prompt + answer) / _UPDATE)
     seconds = episodes * (work + turns * _JUDGEMENT_S)
     seconds += openings * (shape.parameters * episode_tokens(config, 1)[1] / _SAMPLING + _JUDGEMENT_S)
     return Estimate(value=_RL_START_S + seconds / machine.cores, rests_on=_ON_TWO_CORES)
+
+
+def _passes(rl: RLConfig) -> float:
+    """Updates of a row, the critic's included; a forward pass alone is a third of one."""
+    forward = rl.recomputes_log_probs + (rl.kl_coef > 0) + (rl.algorithm == "ppo")
+    return rl.epochs * (2 if rl.algorithm == "ppo" else 1) + forward / 3
 
 
 def evaluation_seconds(

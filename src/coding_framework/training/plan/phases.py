@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
-from coding_framework.config import FrameworkConfig, SFTConfig
+from coding_framework.config import FrameworkConfig, RLConfig, SFTConfig
 from coding_framework.data.tasks import get_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.training.plan import memory, pace
@@ -125,11 +125,27 @@ def _rl_of(
         steps=rl.steps,
         episodes=rl.steps * rl.prompts_per_step * rl.group_size,
         tasks=tuple(tasks),
-        what=f"{rl.algorithm.upper()}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, "
-        f"{what}, {trained}",
+        what=f"{_algorithm(rl)}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, "
+        f"{what}, {trained}{_updates(rl)}{_kl(rl)}",
         seconds=pace.rl_seconds(config, machine, shape, turns, openings),
         memory_bytes=_memory(config, shape, memory.rl_actor_card, memory.rl_host),
     )
+
+
+def _algorithm(rl: RLConfig) -> str:
+    if rl.algorithm == "ppo":
+        return f"PPO with a critic ({rl.ppo.critic_warmup_steps} steps of it alone)"
+    extra = rl.draws_per_step - rl.prompts_per_step
+    return f"DAPO (up to {extra} tasks more a step)" if rl.algorithm == "dapo" else "GRPO"
+
+
+def _updates(rl: RLConfig) -> str:
+    passes = f", each step {rl.epochs} times" if rl.epochs > 1 else ""
+    return passes + (f", in updates of {rl.update_turns} turns" if rl.update_turns else "")
+
+
+def _kl(rl: RLConfig) -> str:
+    return f", KL kept within {rl.kl_band.low}–{rl.kl_band.high}" if rl.kl_band.enabled else ""
 
 
 def _evaluation(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> PhasePlan:
@@ -158,7 +174,8 @@ def _memory(
 
 
 def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate | Unknown:
-    """Of each policy or adapter the exported model and two checkpoints with their optimizer; and the rest."""
+    """Of each policy or adapter the exported model and two checkpoints with their optimizer, of a critic the
+    checkpoints alone; and the rest."""
     if shape is None:
         return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
     weights = 4 * shape.parameters
@@ -169,5 +186,6 @@ def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate
     adapters = len(config.sft.agents) if config.sft.adapters == "per_agent" else 1
     size += adapters * (weights + 2 * 12 * sft_trained) if config.sft.enabled else 0
     policies = config.rl.all_steps // config.rl.steps if config.rl.enabled else 0
-    size += policies * (weights + 2 * (weights + 8 * rl_trained))
+    kept = 2 * (weights + 8 * rl_trained) * (2 if config.rl.algorithm == "ppo" else 1)
+    size += policies * (weights + kept)
     return Estimate(value=size, rests_on="exported models and kept checkpoints, in float32")

@@ -16,7 +16,7 @@ from coding_framework.records import JudgePlace, Record
 from coding_framework.training.plan.machine import Machine
 
 Phase = Literal["model", "pairs", "sft", "rl", "rl_generator", "rl_optimizer", "evaluation"]
-Role = Literal["actor", "rollout", "reference", "judge"]
+Role = Literal["actor", "critic", "rollout", "reference", "judge"]
 
 
 class Estimate(Record):

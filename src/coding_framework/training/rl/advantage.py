@@ -40,6 +40,11 @@ def turn_advantages(
     return advantages
 
 
+def has_signal(returns: Sequence[float], turns: Sequence[int], active: Sequence[bool]) -> bool:
+    """Whether any turn of these episodes of one task would be credited."""
+    return bool(turn_advantages(returns, turns, active).any())
+
+
 def _leave_one_out(values: FloatArray, normalise: bool) -> FloatArray:
     others = (values.sum() - values) / (len(values) - 1)
     advantages: FloatArray = values - others

@@ -21,6 +21,7 @@ from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, Turns, turn_samples
 from coding_framework.training.rl.names import AGENT_NAME, ROLLOUT_NAME
 from coding_framework.training.rl.openings import Opening, read_openings
+from coding_framework.training.rl.overlong import OverlongShaping
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
@@ -75,7 +76,7 @@ def _mark_first_answer() -> None:
 @cache
 def _num_servers() -> int:
     """Among which the requests are spread."""
-    gpus = WorkerSettings.from_environment().gpus
+    gpus = WorkerSettings.from_environment().rl.gpus
     return gpus.rollout or gpus.actor or 1
 
 
@@ -103,7 +104,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         weights_version = global_step - 1
         if conversation is None:
             return [self._lost_row(weights_version)]
-        return _rows(conversation, weights_version)
+        return _rows(conversation, weights_version, _settings().overlong)
 
     def _generate_with(self, sampling_params: dict[str, Any], episode_id: str, step: int) -> Any:
         limit = int(self.rollout_config.prompt_length)
@@ -138,13 +139,15 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         return _row([end], [end], [0.0], 0.0, weights_version, mask=0)
 
 
-def _rows(conversation: Conversation, weights_version: int) -> list[TurnOutput]:
+def _rows(
+    conversation: Conversation, weights_version: int, overlong: OverlongShaping | None
+) -> list[TurnOutput]:
     return [
         _row(
             list(sample.prompt_ids),
             list(sample.response_ids),
             list(sample.log_probs),
-            sample.value,
+            sample.value - (overlong.penalty(len(sample.response_ids)) if overlong else 0.0),
             weights_version,
         )
         for sample in turn_samples(conversation)

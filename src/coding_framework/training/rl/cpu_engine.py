@@ -1,7 +1,7 @@
 """verl plug-in: the FSDP language-model engine, registered for the device `cpu`.
 
 verl registers its FSDP engines for cuda and npu only; the engine itself runs on gloo unchanged.
-There is no value-model engine here: group-relative advantages need no critic.
+The critic has an engine of its own (`critic_engine`).
 """
 
 from __future__ import annotations

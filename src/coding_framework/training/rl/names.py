@@ -14,6 +14,8 @@ WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 """Path of the `WorkerSettings` file, for processes that Ray starts."""
 
 _PACKAGE = "coding_framework.training.rl"
+SAMPLER_MODULE, SAMPLER_CLASS = f"{_PACKAGE}.turn_sampler", "TurnSampler"
+"""`trainer.v1.sampler.custom_sampler`: dynamic sampling."""
 COMMON_PLUGINS = tuple(
     f"{_PACKAGE}.{name}"
     for name in (
@@ -23,10 +25,11 @@ COMMON_PLUGINS = tuple(
         "vllm_replica",
         "reference_engine",
         "logprob_gap",
+        "critic_engine",
         "agent_loop",
         "turn_trainer",
     )
 )
-"""Modules that hide TRL and register our attention, rollout, agent loop, advantage and trainer."""
+"""Modules that hide TRL and register our attention, rollout, critic, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
 """Modules that teach verl the CPU; the platform must come first."""

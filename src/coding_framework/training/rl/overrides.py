@@ -2,8 +2,8 @@
 
 Choices worth knowing, all for the sake of few rows and little time:
 
-- rollout log-probabilities are used as the old ones (`bypass_mode`), since one optimizer step follows
-  each batch and both sides compute in the same number format: this saves a forward pass;
+- where one optimizer step follows each batch, rollout log-probabilities are used as the old ones
+  (`bypass_mode`): both sides compute in the same number format, and this saves a forward pass;
 - micro-batches are packed by tokens, not by rows, since turns differ in length;
 - no reward workers (the episode brings its reward), no validation, no dashboard.
 """
@@ -13,14 +13,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.errors import ConfigError
-from coding_framework.training.packed_attention import ATTENTION_NAME
+from coding_framework.training.rl.algorithm_overrides import (
+    Value,
+    algorithm_overrides,
+    decoder,
+    number_formats,
+    update_tokens,
+)
 from coding_framework.training.rl.model_shape import cache_bytes_per_token
-from coding_framework.training.rl.names import ADVANTAGE_NAME, ROLLOUT_NAME, TRAINER_NAME
+from coding_framework.training.rl.names import ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.placement import placement
 
-Value = str | int | float | bool | list[int]
 _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 """Numbers of answers at a time that vLLM records a graph for; others are padded to the next."""
 _MOST_AT_ONCE = 512
@@ -36,7 +40,7 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
     """What differs from the defaults of verl, as `key=value` for hydra; the config is a resolved one."""
     rollout = ROLLOUT_NAME if config.rl.rollout == "transformers" else config.rl.rollout
     settings: dict[str, Value] = {
-        **_algorithm(config),
+        **algorithm_overrides(config, paths),
         **_data(config, paths),
         **_model(config, paths),
         **_actor(config),
@@ -49,21 +53,14 @@ def build_overrides(config: FrameworkConfig, paths: RLPaths) -> list[str]:
     return [f"{name}={value}" for name, value in settings.items()]
 
 
-def _algorithm(config: FrameworkConfig) -> Mapping[str, Value]:
-    return {
-        "algorithm.adv_estimator": ADVANTAGE_NAME,
-        "algorithm.norm_adv_by_std_in_grpo": True,
-        "algorithm.use_kl_in_reward": False,
-        "algorithm.rollout_correction.bypass_mode": True,
-    }
-
-
 def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     return {
         "data.train_files": str(paths.prompts),
         "data.val_files": str(paths.prompts),
         "data.val_max_samples": 1,
         "data.train_batch_size": config.rl.prompts_per_step,
+        # Dynamic sampling draws any number of tasks.
+        "data.gen_batch_size": 1 if config.rl.algorithm == "dapo" else config.rl.prompts_per_step,
         "data.max_prompt_length": config.conversation.max_prompt_tokens,
         "data.max_response_length": config.conversation.max_response_tokens,
         "data.dataloader_num_workers": 0,
@@ -74,35 +71,18 @@ def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     attention = config.model.attention
-    name = ATTENTION_NAME if attention == "packed" else attention
     model = "actor_rollout_ref.model"
     return {
-        f"{model}.path": str(paths.model_path),
-        f"{model}.use_remove_padding": attention != "sdpa",
-        f"+{model}.override_config.attn_implementation": name,
-        f"{model}.enable_gradient_checkpointing": bool(config.rl.checkpoint_activations),
-        f"{model}.lora_rank": config.rl.lora_rank,
-        f"{model}.lora_alpha": config.rl.lora_alpha,
-        f"{model}.target_modules": "all-linear",
+        **decoder(model, config, paths),
         # Log-probabilities in pieces: the logits of all tokens at once would fill the card.
         f"{model}.use_fused_kernels": attention != "sdpa",
         f"{model}.fused_kernel_options.impl_backend": "triton" if config.rl.num_gpus else "torch",
     }
 
 
-def _precision(config: FrameworkConfig) -> str:
-    short = {"float32": "fp32", "bfloat16": "bf16"}[config.model.dtype]
-    return f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}"
-
-
 def _reference(config: FrameworkConfig) -> Mapping[str, Value]:
     """It computes as the actor does, or their distance would not begin at 0."""
-    reference = "actor_rollout_ref.ref.fsdp_config"
-    return {
-        f"{reference}.model_dtype": "fp32",
-        f"{reference}.dtype": config.model.dtype,
-        f"+{reference}.mixed_precision": _precision(config),
-    }
+    return number_formats("actor_rollout_ref.ref.fsdp_config", config)
 
 
 def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
@@ -112,9 +92,10 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.strategy": "fsdp2",
         f"{actor}.optim.lr": rl.learning_rate,
         f"{actor}.ppo_mini_batch_size": rl.prompts_per_step,
-        f"{actor}.ppo_epochs": 1,
+        f"{actor}.ppo_epochs": rl.epochs,
+        f"{actor}.shuffle": rl.update_turns is not None,
         f"{actor}.use_dynamic_bsz": True,
-        f"{actor}.ppo_max_token_len_per_gpu": _update_tokens(config),
+        f"{actor}.ppo_max_token_len_per_gpu": update_tokens(config),
         f"{actor}.use_torch_compile": False,
         f"{actor}.use_kl_loss": rl.kl_coef > 0,
         f"{actor}.kl_loss_coef": rl.kl_coef,
@@ -123,9 +104,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.clip_ratio_high": rl.clip_high,
         f"{actor}.loss_agg_mode": "token-mean",
         f"{actor}.data_loader_seed": config.run.seed,
-        f"{actor}.fsdp_config.model_dtype": "fp32",
-        f"{actor}.fsdp_config.dtype": config.model.dtype,
-        f"+{actor}.fsdp_config.mixed_precision": _precision(config),
+        **number_formats(f"{actor}.fsdp_config", config),
     }
 
 
@@ -143,7 +122,7 @@ def _rollout(config: FrameworkConfig, rollout: str, paths: RLPaths) -> Mapping[s
         f"{prefix}.tensor_model_parallel_size": 1,
         f"{prefix}.max_model_len": row_tokens,
         f"{prefix}.log_prob_use_dynamic_bsz": True,
-        f"{prefix}.log_prob_max_token_len_per_gpu": _update_tokens(config),
+        f"{prefix}.log_prob_max_token_len_per_gpu": update_tokens(config),
         f"{prefix}.agent.num_workers": 1,
         **(_vllm(config, paths) if rollout == "vllm" else {f"{prefix}.free_cache_engine": False}),
     }
@@ -171,12 +150,6 @@ def _vllm(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     }
 
 
-def _update_tokens(config: FrameworkConfig) -> int:
-    if config.rl.update_tokens is None:
-        raise ConfigError("the config has open settings: training.plan.resolve settles them")
-    return config.rl.update_tokens
-
-
 def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     return {
         "trainer.v1.trainer_mode": TRAINER_NAME,
@@ -186,6 +159,7 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         "trainer.test_freq": -1,
         "trainer.save_freq": config.rl.save_every,
         "trainer.max_actor_ckpt_to_keep": CHECKPOINTS_KEPT,
+        "trainer.max_critic_ckpt_to_keep": CHECKPOINTS_KEPT,
         "trainer.total_training_steps": config.rl.steps,
         "trainer.total_epochs": 2,
         "trainer.resume_mode": "auto",
@@ -195,7 +169,7 @@ def _trainer(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 def _processes(config: FrameworkConfig) -> Mapping[str, Value]:
     storage = "transfer_queue.backend.SimpleStorage"
-    rows = config.rl.prompts_per_step * (1 + config.rl.group_size * (1 + config.conversation.max_turns))
+    rows = config.rl.draws_per_step * (1 + config.rl.group_size * (1 + config.conversation.max_turns))
     return {
         f"{storage}.num_data_storage_units": 1,
         f"{storage}.total_storage_size": max(1000, 4 * rows),

@@ -40,5 +40,5 @@ def on_card(node: str, card: str | None) -> dict[str, Any]:
 def own_servers() -> list[int]:
     """Numbers of the servers that this worker of the actor sends its weights to."""
     rank, workers = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    apart = WorkerSettings.from_environment().gpus.rollout
+    apart = WorkerSettings.from_environment().rl.gpus.rollout
     return servers_of(rank, workers, apart) if apart else [rank]

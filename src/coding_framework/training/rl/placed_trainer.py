@@ -2,7 +2,7 @@
 
 verl places actor, reference and rollout on the same cards. Its trainer has the seams for more: which role
 uses which pool of cards, and whether engines stand beside the workers. Both are set here, from
-`WorkerSettings.gpus`; everything else stays verl's. Steps stay synchronous: while the actor computes, cards
+`rl.gpus`; everything else stays verl's. Steps stay synchronous: while the actor computes, cards
 of the others wait.
 
 Guaranteed: engines on cards of their own hold the weights of the last update before anything is sampled,
@@ -92,4 +92,4 @@ class PlacedTrainer(PPOTrainerSync):  # type: ignore[misc]
 
 
 def _gpus() -> GPUAllocation:
-    return WorkerSettings.from_environment().gpus
+    return WorkerSettings.from_environment().rl.gpus

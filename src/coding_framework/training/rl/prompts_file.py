@@ -16,8 +16,8 @@ from coding_framework.training.rl.names import AGENT_NAME
 
 
 def num_prompts(rl: RLConfig) -> int:
-    """Of all steps of one policy."""
-    return rl.steps * rl.prompts_per_step
+    """Of all steps of one policy, with those that it may draw anew."""
+    return rl.steps * rl.draws_per_step
 
 
 def task_order(tasks: Sequence[str], count: int, seed: int) -> list[str]:

@@ -34,7 +34,7 @@ class LanguageModelEngine(FSDPEngineWithLMHead):  # type: ignore[misc]
 
 
 def _stays() -> bool:
-    return get_device_name() == "cpu" or bool(WorkerSettings.from_environment().gpus.reference)
+    return get_device_name() == "cpu" or bool(WorkerSettings.from_environment().rl.gpus.reference)
 
 
 EngineRegistry.register(

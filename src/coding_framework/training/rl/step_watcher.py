@@ -8,6 +8,7 @@ from pathlib import Path
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.overlong import overlong_values
 from coding_framework.training.rl.step_reports import (
     LineTail,
     activity_values,
@@ -22,6 +23,7 @@ class StepWatcher:
     """Only what was written after its creation counts: an earlier start of the run is another story."""
 
     def __init__(self, step_metrics: Path, settings: WorkerSettings) -> None:
+        self._overlong = settings.overlong
         self._metrics = LineTail(step_metrics)
         self._conversations = LineTail(settings.run_dir / "conversations.jsonl", from_end=True)
         self._faults = LineTail(settings.fault_file, from_end=True)
@@ -67,6 +69,9 @@ class StepWatcher:
         return MetricPoint(
             phase="rl",
             step=step,
-            values=conversation_values(conversations, faults) | activity_values(spans) | values,
+            values=conversation_values(conversations, faults)
+            | overlong_values(conversations, self._overlong)
+            | activity_values(spans)
+            | values,
             elapsed_s=time.monotonic() - self._started,
         )

@@ -3,30 +3,43 @@
 What differs from verl's own synchronous trainer:
 
 - before advantages are formed, a row's group is its prompt *and* its turn;
-- one optimizer step for each batch of episodes, however many rows they gave, so the update is on the
-  policy that sampled; the batch is padded to a multiple of the group size only;
-- rows with advantage 0 are left out of the update where they cannot change it (no KL and no entropy
-  term); a batch without any signal makes no update at all;
+- optimizer steps are cut by rows, however many the episodes gave: one for the whole batch, or several of
+  about `rl.update_turns`;
+- rows that cannot change the weights are left out of the update: those without a token that counts, and
+  without a critic and a KL term those with advantage 0; a batch without any signal makes no update;
+- the weight of the KL term may follow the distance to the start model, and is part of a checkpoint;
+- how far rollout and policy are apart is measured also where the policy's own log-probabilities are used;
 - training ends after the current step, with a checkpoint, when the stop file appears.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import transfer_queue as tq  # type: ignore[import-untyped]
-from omegaconf import open_dict
+from omegaconf import OmegaConf, open_dict
 from verl.trainer.ppo.core_algos import register_adv_est
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils import tensordict_utils as tu
+from verl.utils.config import omega_conf_to_dataclass
+from verl.workers.utils.losses import ppo_loss
 
+from coding_framework.config import RLConfig
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
+from coding_framework.training.rl.kept_rows import write_rows
+from coding_framework.training.rl.kl_band import KLWeight
+from coding_framework.training.rl.logprob_gap import METRIC as LOGPROB_GAP
 from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
 from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.trained_rows import trained_rows
+from coding_framework.training.rl.update_cut import UpdateCut
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 _POLL_S = 0.2
@@ -64,44 +77,140 @@ class TurnTrainer(PlacedTrainer):
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
         self._settings = WorkerSettings.from_environment()
+        self._kl = KLWeight(coef=self._rl.kl_coef) if self._rl.kl_band.enabled else None
+        self._rows_of_step = 0
+        self._used_keys: frozenset[str] = frozenset()
+        self._measured: dict[str, float] = {}
+
+    @property
+    def _rl(self) -> RLConfig:
+        return self._settings.rl
+
+    def _step_once(self, metrics: dict[str, Any], timing_raw: dict[str, Any], sample_batch_size: int) -> Any:
+        self._used_keys, self._measured = frozenset(), {}
+        batch = super()._step_once(metrics, timing_raw, sample_batch_size)
+        metrics.update(self._measured)
+        if self._rl.keep_rows:
+            write_rows(self._settings.rl_dir, self.global_steps, trained_rows(batch, self._used_keys))
+        return batch
+
+    def _balance_batch(self, batch: Any, metrics: dict[str, Any], *rest: Any, **named: Any) -> Any:
+        """In an order of its own: verl's follows random names, and optimizer steps are cut out of it."""
+        self._rows_of_step = len(batch)
+        drawn = tq.kv_batch_get(
+            keys=batch.keys, partition_id=batch.partition_id, select_fields=["index", "session_id"]
+        )
+        places = list(zip(drawn["index"], drawn["session_id"], batch.keys, strict=True))
+        places = [(int(index), int(session), turn_of_key(key)) for index, session, key in places]
+        batch.reorder(sorted(range(len(batch)), key=places.__getitem__))
+        return super()._balance_batch(batch, metrics, *rest, **named)
+
+    def _get_required_batch_multiple(self, dp_size: int) -> int:
+        cut = self._cut(dp_size)
+        return cut.updates(self._rows_of_step) * cut.multiple
+
+    def _cut(self, workers: int) -> UpdateCut:
+        return UpdateCut(super()._get_required_batch_multiple(workers), self._rl.update_turns)
+
+    def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        batch = super()._compute_old_log_prob(batch, metrics)
+        if self._rl.recomputes_log_probs:
+            fields = ["old_log_probs", "rollout_log_probs", "response_mask"]
+            rows = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
+            policy, rollout, mask = (torch.cat(rows[name].unbind()) for name in fields)
+            self._measured[LOGPROB_GAP] = float((policy - rollout).abs()[mask.bool()].mean())
+        return batch
 
     def _compute_advantage(self, batch: Any, metrics: dict[str, Any]) -> Any:
         rows = tq.kv_batch_get(
             keys=batch.keys, partition_id=batch.partition_id, select_fields=["uid", "response_mask"]
         )
-        if not bool(rows["response_mask"].values().any()):
+        counted = _rows_with_tokens(rows["response_mask"])
+        if not counted:
             raise TrainingError(f"step {self.global_steps}: every episode was lost to faults of the judge")
         groups = [
             group_name(uid, turn_of_key(key)) for uid, key in zip(list(rows["uid"]), batch.keys, strict=True)
         ]
         renamed = tu.get_tensordict({"uid": np.array(groups, dtype=object)})
         tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=renamed)
-        return super()._compute_advantage(batch, metrics)
-
-    def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
-        used = self._rows_with_signal(batch)
-        metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
-        metrics["training/rows_used"] = sum(not batch.tags[row].get("is_padding", False) for row in used)
-        metrics["training/tokens_used"] = sum(int(batch.tags[row]["seq_len"]) for row in used)
-        if used:
-            part = _select(batch, used)
-            group_size = int(self.config.actor_rollout_ref.rollout.n)
-            self.config.actor_rollout_ref.actor.ppo_mini_batch_size = len(part) // group_size
-            super()._update_actor(part, metrics)
+        batch = super()._compute_advantage(batch, metrics)
+        if self._rl.correction.rejects:
+            left = tq.kv_batch_get(
+                keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"]
+            )
+            rejected = len(counted) - len(_rows_with_tokens(left["response_mask"]))
+            metrics["training/turns_rejected"] = float(rejected)
         return batch
 
-    def _rows_with_signal(self, batch: Any) -> list[int]:
-        """Rows that can change the weights, filled up with short ones to a size that verl can split."""
+    def _update_critic(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        part, size = self._part(batch, self._rows_to_learn_from(batch, for_critic=True))
+        if len(part):
+            self.config.critic.ppo_mini_batch_size = size
+            super()._update_critic(part, metrics)
+        return batch
+
+    def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        wanted = self._rows_to_learn_from(batch, for_critic=False)
+        part, size = self._part(batch, wanted)
+        self._used_keys = frozenset(part.keys)
+        used = [tag for tag in part.tags if not tag.get("is_padding", False)]
+        metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
+        metrics["training/rows_used"] = len(used)
+        metrics["training/tokens_used"] = sum(int(tag["seq_len"]) for tag in used)
+        if len(part):
+            self.config.actor_rollout_ref.actor.ppo_mini_batch_size = size
+            group_size = int(self.config.actor_rollout_ref.rollout.n)
+            metrics["training/updates"] = self._rl.epochs * len(part) // (size * group_size)
+            self._send_kl_weight()
+            super()._update_actor(part, metrics)
+            self._follow_kl(metrics)
+        return batch
+
+    def _rows_to_learn_from(self, batch: Any, *, for_critic: bool) -> list[int]:
+        """Rows that can change the weights."""
+        data = tq.kv_batch_get(
+            keys=batch.keys, partition_id=batch.partition_id, select_fields=["advantages", "response_mask"]
+        )
+        counted = _rows_with_tokens(data["response_mask"])
         actor = self.config.actor_rollout_ref.actor
-        if actor.use_kl_loss or actor.entropy_coeff:
-            return list(range(len(batch)))
-        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["advantages"])
-        with_signal = [row for row, one in enumerate(data["advantages"].unbind()) if bool((one != 0).any())]
-        if not with_signal:
-            return []
-        rest = sorted(set(range(len(batch))) - set(with_signal), key=lambda row: batch.tags[row]["seq_len"])
-        multiple = self._get_required_batch_multiple(max(self.actor_rollout_wg._dispatch_info["actor"]) + 1)
-        return with_signal + rest[: -len(with_signal) % multiple]
+        if for_critic or actor.use_kl_loss or actor.entropy_coeff:
+            return counted
+        advantages = data["advantages"].unbind()
+        return [row for row in counted if bool((advantages[row] != 0).any())]
+
+    def _part(self, batch: Any, wanted: list[int]) -> tuple[Any, int]:
+        """These rows, filled up with short others to what can be cut evenly; rows of an optimizer step, as
+        verl counts them: in groups."""
+        workers = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1
+        cut = self._cut(workers)
+        rest = sorted(set(range(len(batch))) - set(wanted), key=lambda row: batch.tags[row]["seq_len"])
+        rows = wanted + rest[: cut.padded(len(wanted)) - len(wanted)]
+        group_size = int(self.config.actor_rollout_ref.rollout.n)
+        return _select(batch, rows), len(rows) // cut.updates(len(wanted)) // group_size
+
+    def _send_kl_weight(self) -> None:
+        """The loss lives in the workers: it is sent to them anew with the weight of this update."""
+        if self._kl is not None:
+            actor = OmegaConf.merge(self.config.actor_rollout_ref.actor, {"kl_loss_coef": self._kl.coef})
+            self.actor_rollout_wg.set_loss_fn(partial(ppo_loss, config=omega_conf_to_dataclass(actor)))
+
+    def _follow_kl(self, metrics: dict[str, Any]) -> None:
+        if self._kl is not None:
+            self._kl = self._kl.after(float(metrics["actor/kl_loss"]), self._rl.kl_band, self._rl.kl_coef)
+
+    def _save_checkpoint(self) -> None:
+        """Ours first: verl's marker, written last, says that the folder is whole."""
+        if self._kl is not None:
+            self._kl.write(self._checkpoint_folder())
+        super()._save_checkpoint()
+
+    def _load_checkpoint(self) -> None:
+        super()._load_checkpoint()
+        if self._kl is not None and self.global_steps:
+            self._kl = KLWeight.read(self._checkpoint_folder())
+
+    def _checkpoint_folder(self) -> Path:
+        return Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
 
     def on_init_end(self) -> None:
         super().on_init_end()
@@ -115,7 +224,12 @@ class TurnTrainer(PlacedTrainer):
             self.total_training_steps = self.global_steps
 
 
-def _select(batch: Any, rows: list[int]) -> Any:
+def _rows_with_tokens(masks: torch.Tensor) -> list[int]:
+    """Rows of which any token counts."""
+    return [row for row, mask in enumerate(masks.unbind()) if bool(mask.any())]
+
+
+def _select(batch: Any, rows: Sequence[int]) -> Any:
     return tq.KVBatchMeta(
         keys=[batch.keys[row] for row in rows],
         tags=[batch.tags[row] for row in rows],

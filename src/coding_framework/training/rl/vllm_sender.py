@@ -29,7 +29,7 @@ class VLLMSender(BaseRollout):  # type: ignore[misc]
         from verl.workers.rollout.vllm_rollout import ServerAdapter  # loads vLLM
 
         super().__init__(config, model_config, device_mesh)
-        self._apart = bool(WorkerSettings.from_environment().gpus.rollout)
+        self._apart = bool(WorkerSettings.from_environment().rl.gpus.rollout)
         self._senders = [
             ServerAdapter(config, model_config, device_mesh, replica_rank=number) for number in own_servers()
         ]

@@ -92,7 +92,7 @@ def start_early(config: Any) -> None:
     rollout = config.actor_rollout_ref.rollout
     if rollout.name != "vllm":
         return
-    cards = rollout_cards(WorkerSettings.from_environment().gpus)
+    cards = rollout_cards(WorkerSettings.from_environment().rl.gpus)
     only = config.trainer.n_gpus_per_node * config.trainer.nnodes == 1
     if not cards and only and config.ray_kwargs.ray_init.address == "local":
         cards = [card for card in os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[:1] if card]

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, GPUAllocation, JudgeConfig, RewardConfig
+from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import AgentRole, JudgePlace, Record
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
+from coding_framework.training.rl.overlong import OverlongShaping
 
 
 class WorkerSettings(Record):
@@ -29,6 +30,10 @@ class WorkerSettings(Record):
     """How it is rewarded."""
     judge: JudgeConfig
     """How it is judged."""
+    rl: RLConfig = RLConfig()
+    """How it is trained on."""
+    overlong: OverlongShaping | None = None
+    """What long answers lose."""
 
     judged_on: JudgePlace = "no_card"
     """Where its kernels are timed."""
@@ -36,8 +41,6 @@ class WorkerSettings(Record):
     """Whose policy is trained; None: one that all agents share."""
     steps_before: int = Field(default=0, ge=0)
     """Steps of the policies before it: its own are counted on from there."""
-    gpus: GPUAllocation = GPUAllocation()
-    """Who has cards, or without any processes, for itself."""
 
     @property
     def rl_dir(self) -> Path:
