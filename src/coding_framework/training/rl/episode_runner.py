@@ -72,10 +72,13 @@ class EpisodeRunner:
         self.turns = TurnTaking(exclusive=settings.judged_on == "card_in_turns")
         """Where policy and judge take turns."""
 
-    async def run(self, task: str, generate: Generate, step: int) -> Conversation | None:
-        """The finished conversation, already written down; None when it was lost to the judge."""
+    async def run(self, task: str, generate: Generate, step: int, episode: str) -> Conversation | None:
+        """The finished conversation, already written down; None when it was lost to the judge.
+
+        Its answers ask to be drawn from its name, `episode`.
+        """
         try:
-            conversation = await self._attempt(task, generate, step)
+            conversation = await self._attempt(task, generate, step, episode)
             for span in self.turns.finished_spans():
                 append_line(self._settings.activity_file, span.model_dump_json())
             if conversation is not None:
@@ -86,7 +89,7 @@ class EpisodeRunner:
             raise
         return conversation
 
-    async def _attempt(self, task: str, generate: Generate, step: int) -> Conversation | None:
+    async def _attempt(self, task: str, generate: Generate, step: int, episode: str) -> Conversation | None:
         judge_alone = self._judge = self._judge or _judge_pool(self._settings)
 
         async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
@@ -101,6 +104,7 @@ class EpisodeRunner:
                     judge=judge,
                     reward=self._reward,
                     settings=self._settings.conversation,
+                    conversation_id=episode if attempt == 1 else f"{episode}-{attempt}",
                     step=step,
                     phase="train",
                 )

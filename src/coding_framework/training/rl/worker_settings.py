@@ -47,9 +47,19 @@ class WorkerSettings(Record):
         return self.rl_dir / "activity.jsonl"
 
     @property
+    def steps_file(self) -> Path:
+        """One `MetricPoint` a line: the steps that were reported."""
+        return self.rl_dir / "steps.jsonl"
+
+    @property
     def stop_file(self) -> Path:
         """When it exists, training ends after the current step."""
         return self.rl_dir / "stop"
+
+    @property
+    def lost_file(self) -> Path:
+        """When it exists, a process that the run needs has died; it says which."""
+        return self.rl_dir / "lost.txt"
 
     def write(self) -> Path:
         self.rl_dir.mkdir(parents=True, exist_ok=True)
