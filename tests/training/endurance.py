@@ -72,7 +72,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
         *("conversation.max_prompt_tokens=512", "conversation.max_response_tokens=16"),
     ),
 }
-STEPS: dict[str, int] = {"sft": 60, "rl": 6}
+STEPS: dict[str, int] = {"sft": 60, "rl": 16}
 Curve = dict[int, dict[str, float]]
 
 
@@ -103,10 +103,15 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
         [sys.executable, "-m", "coding_framework.cli.main", "train", *arguments],
         cwd=folder,
         stdout=subprocess.DEVNULL,
-        stderr=(folder / "train.log").open("a"),
+        stderr=_log_of(folder).open("a"),
         text=True,
         start_new_session=True,
     )
+
+
+def _log_of(folder: Path) -> Path:
+    """Beside the folder, which may be a disk that is full."""
+    return folder.with_name(f"{folder.name}.log")
 
 
 def fresh(phase: Phase, folder: Path, steps: int) -> subprocess.Popen[str]:
@@ -118,9 +123,12 @@ def run_folder(folder: Path) -> RunFolder | None:
     return RunFolder.open(found[0].parent) if found else None
 
 
-def wait_for(run: Path, process: subprocess.Popen[str], text: str = "") -> None:
-    """Until the training has ended well."""
-    assert process.wait(_START_S) == 0, f"{run}: {(run / 'train.log').read_text()[-3000:]}{text}"
+def wait_for(folder: Path, process: subprocess.Popen[str], code: int = 0) -> str:
+    """Until the training has ended with this code; what it wrote to standard error."""
+    ended = process.wait(_START_S)
+    text = _log_of(folder).read_text()
+    assert ended == code, f"{folder}: ended with {ended}: {text[-3000:]}"
+    return text
 
 
 def curve(run: RunFolder, phase: Phase) -> Curve:
@@ -155,6 +163,17 @@ def processes_of(run: Path) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def pid_of(title: str, run: Path) -> int:
+    """Ray names its processes after what they are."""
+    lines = {
+        pid: Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        for pid in processes_of(run)
+    }
+    matching = [pid for pid, line in lines.items() if title in line]
+    assert len(matching) == 1, f"{title} among {sorted(lines.values())}"
+    return matching[0]
 
 
 def kill(folder: Path, process: subprocess.Popen[str]) -> None:
@@ -194,15 +213,15 @@ def uninterrupted(phase: Phase, folder: Path, steps: int) -> Alone:
     folder.mkdir()
     begin = time.monotonic()
     process = fresh(phase, folder, steps)
-    first = _wait_until(process, lambda: steps_done(folder, phase) >= 1)
-    last = _wait_until(process, lambda: steps_done(folder, phase) >= steps)
+    first = wait_until(process, lambda: steps_done(folder, phase) >= 1)
+    last = wait_until(process, lambda: steps_done(folder, phase) >= steps)
     wait_for(folder, process)
     run = run_folder(folder)
     assert run is not None
     return Alone(run, first - begin, (last - first) / max(1, steps - 1))
 
 
-def _wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> float:
+def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> float:
     """When it holds, or the process has ended."""
     while process.poll() is None and not condition():
         time.sleep(0.02)
@@ -227,13 +246,13 @@ def killed_and_resumed(phase: Phase, folder: Path, steps: int, kills: int, seed:
         _kill_often(phase, one, steps, kills, alone, chance, outcome)
         run = run_folder(one)
         assert run is not None
-        difference = _compare(phase, alone.run, run)
+        difference = compare(phase, alone.run, run)
         outcome.largest_difference = max(outcome.largest_difference, difference)
         say(f"run {number}: largest difference {difference:g}")
     return outcome
 
 
-def _compare(phase: Phase, alone: RunFolder, run: RunFolder) -> float:
+def compare(phase: Phase, alone: RunFolder, run: RunFolder) -> float:
     difference = largest_difference(curve(alone, phase), curve(run, phase))
     assert difference <= TOLERANCE, f"the curve of {run.path} differs by {difference} from {alone.path}"
     told, expected = conversations(run), conversations(alone)
@@ -277,15 +296,15 @@ def _wait_for_the_moment(
     done = steps_done(folder, phase)
     kind = chance.choices(("steps", "start", "evaluation"), (7, 2, 1))[0]
     if kind == "evaluation" or (kind == "steps" and done == steps):
-        _wait_until(process, lambda: evaluations_done(folder) > 0)
+        wait_until(process, lambda: evaluations_done(folder) > 0)
         return f"in the evaluation, after {evaluations_done(folder)} conversations"
     if kind == "start":
         seconds = chance.uniform(0, alone.seconds_before)
         begin = time.monotonic()
-        _wait_until(process, lambda: time.monotonic() > begin + seconds)
+        wait_until(process, lambda: time.monotonic() > begin + seconds)
         return f"{seconds:.1f} s after the start, {steps_done(folder, phase)} steps were recorded"
     target = chance.randrange(done, steps)
-    _wait_until(process, lambda: steps_done(folder, phase) >= max(1, target))
+    wait_until(process, lambda: steps_done(folder, phase) >= max(1, target))
     seconds = chance.uniform(0, alone.seconds_of_a_step)
     time.sleep(seconds)
     return f"{seconds:.2f} s after step {target}, {steps_done(folder, phase)} steps were recorded"

@@ -144,7 +144,9 @@ def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate
     size = _LOGS_BYTES
     size += _sft_bytes(config.sft, shape) if config.sft.enabled else 0
     size += _rl_bytes(config, shape) if config.rl.enabled else 0
-    return Estimate(value=size, rests_on="exported models and the checkpoints from which a run can be extended")
+    return Estimate(
+        value=size, rests_on="exported models and the checkpoints from which a run can be extended"
+    )
 
 
 def _sft_bytes(sft: SFTConfig, shape: ModelShape) -> float:

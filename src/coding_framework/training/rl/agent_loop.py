@@ -15,12 +15,14 @@ from functools import cache
 from typing import Any
 
 import torch
+from ray.exceptions import RayActorError
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, register
 
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, turn_samples
 from coding_framework.training.rl.names import AGENT_NAME, GROUP_FIELD, GROUP_SIZE_FIELD, ROLLOUT_NAME
+from coding_framework.training.rl.process_watch import record_loss
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.rounds import Rounds
 from coding_framework.training.rl.start_stages import mark_stage
@@ -93,9 +95,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
             prompt = cut_middle(prompt_token_ids(self.tokenizer, request.messages), limit)
             sampling = {**params, **self._limits(request), **await self._together(request, group)}
             async with _runner().turns.taking("sampling", step):
-                output = await self.server_manager.generate(
-                    request_id=episode, prompt_ids=prompt, sampling_params=sampling
-                )
+                output = await self._ask(episode, prompt, sampling)
             _mark_first_answer()
             return Generation(
                 text=self.tokenizer.decode(output.token_ids, skip_special_tokens=True),
@@ -106,6 +106,15 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
             )
 
         return generate
+
+    async def _ask(self, episode: str, prompt: list[int], sampling: dict[str, Any]) -> Any:
+        try:
+            return await self.server_manager.generate(
+                request_id=episode, prompt_ids=prompt, sampling_params=sampling
+            )
+        except RayActorError:
+            record_loss(WorkerSettings.from_environment().lost_file, str(self.rollout_config.name))
+            raise
 
     def _limits(self, request: GenerationRequest) -> dict[str, Any]:
         return {"max_tokens": min(request.max_tokens, int(self.rollout_config.response_length))}

@@ -1,7 +1,7 @@
 """From verl's checkpoint to a folder that transformers loads: adapters merged, tokenizer beside it.
 
-An adapter's sum is stored in 16 bits: as float16, whose steps are an eighth of bfloat16's, where training
-computed in float32. All weights that were trained in float32 stay float32.
+Where an adapter was trained in float32 on a model that is stored in 16 bits, the sum is stored as float16,
+whose steps are an eighth of bfloat16's. All weights that were trained in float32 stay float32.
 
 Guaranteed: the folder appears as a whole (written beside, then renamed), and its weights are those
 of the checkpoint, by however many workers it was written.
@@ -30,7 +30,7 @@ def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str =
     model = load_causal_model(start_model, dtype="float32")
     with torch.no_grad():
         is_adapter = _apply(RolloutWeights(model), checkpoint / "actor")
-    if is_adapter and dtype == "float32" and _fits_float16(model):
+    if is_adapter and dtype == "float32" and _is_in_16_bits(start_model) and _fits_float16(model):
         dtype = "float16"
     beside = target.with_name(f".{target.name}.partial")
     with storage_errors(target), quiet_transformers():
@@ -41,11 +41,16 @@ def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str =
         beside.rename(target)
 
 
+def _is_in_16_bits(model: Path) -> bool:
+    settings = json.loads((model / "config.json").read_text())
+    return (settings.get("dtype") or settings.get("torch_dtype")) in ("bfloat16", "float16")
+
+
 def _fits_float16(model: Any) -> bool:
     import torch
 
     limit = torch.finfo(torch.float16).max
-    return all(float(weight.abs().max()) < limit for weight in model.parameters())
+    return all(float(weight.detach().abs().max()) < limit for weight in model.parameters())
 
 
 def _apply(weights: RolloutWeights, actor: Path) -> bool:

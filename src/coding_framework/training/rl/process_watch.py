@@ -43,15 +43,56 @@ def record_loss(file: Path, name: str) -> None:
 @contextmanager
 def watched(file: Path) -> Iterator[None]:
     """As long as the block runs, for all named actors that are there at its beginning."""
-    over = threading.Event()
-    actors = _named_actors()
-    thread = threading.Thread(target=_watch, args=(actors, file, over), name="process-watch", daemon=True)
-    thread.start()
+    watch = _Watch(file)
+    watch.start()
     try:
         yield
+    except Exception:
+        watch.stop()
+        watch.look()  # what raised may have been a death that was noticed elsewhere first
+        raise
     finally:
-        over.set()
-        thread.join()
+        watch.stop()
+
+
+class _Watch:
+    """Asks every actor whether it is there, and asks again once it has answered."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._actors = _named_actors()
+        self._asked: dict[Any, str] = {self._ask(name): name for name in self._actors}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="process-watch", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def look(self) -> None:
+        """Write down an actor of whose death Ray knows."""
+        import ray
+        from ray.exceptions import RayActorError
+
+        ready, _ = ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)
+        for answer in ready:
+            name = self._asked.pop(answer)
+            try:
+                ray.get(answer)
+            except RayActorError:
+                record_loss(self._file, name)
+            else:
+                self._asked[self._ask(name)] = name
+
+    def _run(self) -> None:
+        while self._asked and not self._over.wait(_POLL_S):
+            self.look()
+
+    def _ask(self, name: str) -> Any:
+        return self._actors[name].__ray_ready__.remote()
 
 
 def _named_actors() -> dict[str, Any]:
@@ -59,21 +100,3 @@ def _named_actors() -> dict[str, Any]:
 
     found = ray.util.list_named_actors(all_namespaces=True)
     return {one["name"]: ray.get_actor(one["name"], namespace=one["namespace"]) for one in found}
-
-
-def _watch(actors: dict[str, Any], file: Path, over: threading.Event) -> None:
-    import ray
-    from ray.exceptions import RayActorError
-
-    asked = {actor.__ray_ready__.remote(): name for name, actor in actors.items()}
-    while not over.wait(_POLL_S):
-        ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=0)
-        for answer in ready:
-            name = asked.pop(answer)
-            try:
-                ray.get(answer)
-            except RayActorError:
-                if not over.is_set():
-                    record_loss(file, name)
-                return
-            asked[actors[name].__ray_ready__.remote()] = name
