@@ -71,15 +71,3 @@ def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tel
 
     again = start(folder, "--resume", str(run.path), "--set=rl.learning_rate=1")
     assert "rl.learning_rate cannot change in a run that has begun" in wait_for(folder, again, code=2)
-
-
-def test_ctrl_c_between_phases_says_how_to_go_on(tmp_path: Path) -> None:
-    folder = tmp_path / "one"
-    folder.mkdir()
-    process = fresh("sft", folder, steps=5)
-    wait_until(process, lambda: run_folder(folder) is not None and steps_done(folder, "sft") == 5)
-    os.kill(process.pid, signal.SIGINT)
-    text = wait_for(folder, process, code=130)
-    run = run_folder(folder)
-    assert run is not None
-    assert f"cuda-rl train --resume {run.path}" in text
