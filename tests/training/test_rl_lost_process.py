@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from endurance import fresh, pid_of, processes_of, run_folder, steps_done, wait_for
+from endurance import fresh, pid_of, processes_of, run_folder, steps_done, wait_for, wait_until
+
+from coding_framework.training.rl.start_stages import stage_seconds
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.slow
@@ -32,8 +34,7 @@ def test_a_killed_process_of_rl_ends_the_run_with_one_sentence(
     folder = tmp_path / "lost"
     folder.mkdir()
     process = fresh("rl", folder, STEPS)
-    while process.poll() is None and not steps_done(folder, "rl") >= 2:
-        time.sleep(0.02)
+    wait_until(process, lambda: steps_done(folder, "rl") >= 2)
     run = run_folder(folder)
     assert run is not None
     os.kill(pid_of(title, run.path), signal.SIGKILL)
@@ -42,4 +43,25 @@ def test_a_killed_process_of_rl_ends_the_run_with_one_sentence(
     assert time.monotonic() - began < END_S
     assert f"error: {words} (killed, or out of memory)" in text
     assert f"--resume {run.path}" in text
+    assert processes_of(run.path) == []
+
+
+def test_a_server_that_does_not_start_ends_the_run_with_its_own_words(tmp_path: Path) -> None:
+    """The policy has been loaded, and the model is gone when the server wants to load it as well."""
+    folder = tmp_path / "lost"
+    folder.mkdir()
+    process = fresh("rl", folder, STEPS)
+
+    def is_policy_loaded() -> bool:
+        run = run_folder(folder)
+        return run is not None and "policy" in stage_seconds(run.path / "rl")
+
+    wait_until(process, is_policy_loaded)
+    (folder / "model" / "model.safetensors").unlink()
+    began = time.monotonic()
+    text = wait_for(folder, process, code=6)
+    assert time.monotonic() - began < END_S
+    assert "no file named model.safetensors" in text.split("error: ")[-1]
+    run = run_folder(folder)
+    assert run is not None
     assert processes_of(run.path) == []
