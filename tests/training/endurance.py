@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -30,7 +30,7 @@ from typing import Literal
 from kernel_words_model import write_kernel_words_model
 
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
+from coding_framework.training.rl.supervisor import descendants
 from tiny_model import write_tiny_model
 
 Phase = Literal["sft", "rl"]
@@ -153,36 +153,37 @@ def largest_difference(left: Curve, right: Curve) -> float:
     return max(abs(left[step][name] - right[step][name]) for step in left for name in left[step])
 
 
-def processes_of(run: Path) -> list[int]:
-    """All that were given this run's settings, whoever their parent is now."""
-    mark, found = f"{WORKER_SETTINGS_ENV}={run}".encode(), []
-    for entry in Path("/proc").iterdir():
+def alive(pids: Sequence[int]) -> list[int]:
+    """Those that still run; one that waits to be reaped does not."""
+    found = []
+    for pid in pids:
         try:
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except OSError:
             continue
+        if state != "Z":
+            found.append(pid)
     return found
 
 
-def pid_of(title: str, run: Path) -> int:
+def pid_of(title: str, process: subprocess.Popen[str]) -> int:
     """Ray names its processes after what they are."""
     lines = {
         pid: Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-        for pid in processes_of(run)
+        for pid in descendants(process.pid)
     }
     matching = [pid for pid, line in lines.items() if title in line]
     assert len(matching) == 1, f"{title} among {sorted(lines.values())}"
     return matching[0]
 
 
-def kill(folder: Path, process: subprocess.Popen[str]) -> None:
-    """The whole group at once; verl's processes have groups of their own and must notice."""
+def kill(process: subprocess.Popen[str]) -> None:
+    """The whole group at once; what has a group of its own, as verl's processes have, must notice."""
+    started = descendants(process.pid)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    run = run_folder(folder)
     deadline = time.monotonic() + 30
-    while run is not None and (left := processes_of(run.path)):
+    while left := alive(started):
         assert time.monotonic() < deadline, f"processes {left} outlived their launcher"
         time.sleep(0.1)
 
@@ -276,7 +277,7 @@ def _kill_often(
         where = _wait_for_the_moment(phase, folder, steps, process, alone, chance)
         if process.poll() is not None:
             break
-        kill(folder, process)
+        kill(process)
         outcome.kills.append(where)
         say(f"kill {len(outcome.kills)}: {where}")
         run = run_folder(folder)

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from endurance import (
+    alive,
     compare,
     evaluations_done,
     fresh,
     kill,
     killed_and_resumed,
     pid_of,
-    processes_of,
     run_folder,
     start,
     steps_done,
@@ -26,6 +26,8 @@ from endurance import (
     wait_for,
     wait_until,
 )
+
+from coding_framework.training.rl.supervisor import descendants
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.slow
@@ -47,21 +49,22 @@ def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tel
     wait_until(process, lambda: steps_done(folder, "rl") >= 1)
     run = run_folder(folder)
     assert run is not None
-    os.kill(pid_of("ray::AgentLoopWorker", run.path), signal.SIGKILL)
+    started = descendants(process.pid)
+    os.kill(pid_of("ray::AgentLoopWorker", process), signal.SIGKILL)
     began = time.monotonic()
     text = wait_for(folder, process, code=6)
     assert time.monotonic() - began < 60
     assert "error: the process that runs the episodes died (killed, or out of memory)" in text
     assert f"--resume {run.path}" in text
-    assert processes_of(run.path) == []
+    assert alive(started) == []
 
     process = start(folder, "--resume", str(run.path))
     wait_until(process, lambda: steps_done(folder, "rl") >= 4)
-    kill(folder, process)
+    kill(process)
 
     process = start(folder, "--resume", str(run.path))
     wait_until(process, lambda: evaluations_done(folder) > 0)
-    kill(folder, process)
+    kill(process)
     assert steps_done(folder, "rl") == 6
 
     process = start(folder, "--resume", str(run.path), "--set=rl.steps=8")

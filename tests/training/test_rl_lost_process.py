@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from endurance import fresh, pid_of, processes_of, run_folder, steps_done, wait_for, wait_until
+from endurance import alive, fresh, pid_of, run_folder, steps_done, wait_for, wait_until
 
 from coding_framework.training.rl.start_stages import stage_seconds
+from coding_framework.training.rl.supervisor import descendants
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.slow
@@ -37,13 +38,14 @@ def test_a_killed_process_of_rl_ends_the_run_with_one_sentence(
     wait_until(process, lambda: steps_done(folder, "rl") >= 2)
     run = run_folder(folder)
     assert run is not None
-    os.kill(pid_of(title, run.path), signal.SIGKILL)
+    started = descendants(process.pid)
+    os.kill(pid_of(title, process), signal.SIGKILL)
     began = time.monotonic()
     text = wait_for(folder, process, code=6)
     assert time.monotonic() - began < END_S
     assert f"error: {words} (killed, or out of memory)" in text
     assert f"--resume {run.path}" in text
-    assert processes_of(run.path) == []
+    assert alive(started) == []
 
 
 def test_a_server_that_does_not_start_ends_the_run_with_its_own_words(tmp_path: Path) -> None:
@@ -57,11 +59,10 @@ def test_a_server_that_does_not_start_ends_the_run_with_its_own_words(tmp_path: 
         return run is not None and "policy" in stage_seconds(run.path / "rl")
 
     wait_until(process, is_policy_loaded)
+    started = descendants(process.pid)
     (folder / "model" / "model.safetensors").unlink()
     began = time.monotonic()
     text = wait_for(folder, process, code=6)
     assert time.monotonic() - began < END_S
     assert "no file named model.safetensors" in text.split("error: ")[-1]
-    run = run_folder(folder)
-    assert run is not None
-    assert processes_of(run.path) == []
+    assert alive(started) == []
