@@ -21,7 +21,13 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetr
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, turn_samples
-from coding_framework.training.rl.names import AGENT_NAME, GROUP_FIELD, GROUP_SIZE_FIELD, ROLLOUT_NAME
+from coding_framework.training.rl.names import (
+    AGENT_NAME,
+    GROUP_FIELD,
+    GROUP_SIZE_FIELD,
+    ROLLOUT_NAME,
+    place_of_prompt,
+)
 from coding_framework.training.rl.process_watch import record_loss
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.rounds import Rounds
@@ -69,7 +75,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[TurnOutput]:
         step = int(row["global_steps"])
-        episode = f"{row['uid']}-{row['session_id']}"
+        episode = f"step{step}n{place_of_prompt(str(row['uid']))}-{row['session_id']}"
         group = str(row[GROUP_FIELD])
         rounds = _rounds.setdefault(group, Rounds(int(row[GROUP_SIZE_FIELD])))
         try:

@@ -32,3 +32,13 @@ COMMON_PLUGINS = tuple(
 """Modules that register our attention, rollout, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
 """Modules that teach verl the CPU; the platform must come first."""
+
+
+def prompt_name(step: int, place: int) -> str:
+    """Of a prompt that is visited in a step: verl's `uid`, which must not hold an underscore."""
+    return f"step{step}n{place}"
+
+
+def place_of_prompt(name: str) -> int:
+    """Its place within the step."""
+    return int(name.rpartition("n")[2])

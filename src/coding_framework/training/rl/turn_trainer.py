@@ -29,7 +29,13 @@ from verl.utils import tensordict_utils as tu
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
-from coding_framework.training.rl.names import ADVANTAGE_NAME, GROUP_FIELD, GROUP_SIZE_FIELD, TRAINER_NAME
+from coding_framework.training.rl.names import (
+    ADVANTAGE_NAME,
+    GROUP_FIELD,
+    GROUP_SIZE_FIELD,
+    TRAINER_NAME,
+    prompt_name,
+)
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -74,7 +80,7 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
         batch = super()._next_train_batch(num_prompts)
         first = self._prompts_of_step.get(self.global_steps, 0)
         self._prompts_of_step = {self.global_steps: first + len(batch)}
-        names = [f"step{self.global_steps}n{first + place}" for place in range(len(batch))]
+        names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
         batch.update(tu.get_tensordict({"uid": np.array(names, dtype=object)}))
         tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
         size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
