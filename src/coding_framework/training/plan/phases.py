@@ -13,9 +13,6 @@ from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
 
-_LOGS_BYTES = 0.02e9
-"""Tokenizers, pairs, conversations, logs and the report."""
-
 
 def phases(
     config: FrameworkConfig,
@@ -135,31 +132,3 @@ def _memory(
     if shape is None:
         return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
     return (on_card if config.rl.num_gpus else on_host)(config, shape).estimate()
-
-
-def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate | Unknown:
-    """What a finished run leaves: each phase's model, and the last checkpoint with its optimizer."""
-    if shape is None:
-        return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
-    size = _LOGS_BYTES
-    size += _sft_bytes(config.sft, shape) if config.sft.enabled else 0
-    size += _rl_bytes(config, shape) if config.rl.enabled else 0
-    return Estimate(
-        value=size, rests_on="exported models and the checkpoints from which a run can be extended"
-    )
-
-
-def _sft_bytes(sft: SFTConfig, shape: ModelShape) -> float:
-    """The model in 16 bits, an adapter, and weights with two moments in float32."""
-    if sft.method == "full":
-        return (2 + 12) * shape.parameters
-    adapter = shape.adapter_parameters(sft.lora_rank)
-    number = len(sft.agents) if sft.adapters == "per_agent" else 1
-    return number * (2 * shape.parameters + (4 + 12) * adapter)
-
-
-def _rl_bytes(config: FrameworkConfig, shape: ModelShape) -> float:
-    """The same; all weights that were trained in float32 stay so."""
-    if config.rl.lora_rank:
-        return 2 * shape.parameters + 12 * shape.adapter_parameters(config.rl.lora_rank)
-    return ((4 if config.model.dtype == "float32" else 2) + 12) * shape.parameters
