@@ -12,6 +12,7 @@ noticed.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,8 @@ from typing import Any
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.training.rl.names import ROLLOUT_NAME
 
-_POLL_S = 2.0
+_POLL_S = 1.0
+_LAST_LOOK_S = 10.0
 _WORDS = (
     (ROLLOUT_NAME, "the process that samples answers"),
     ("vllm", "the process that samples answers (vLLM)"),
@@ -49,7 +51,7 @@ def watched(file: Path) -> Iterator[None]:
         yield
     except Exception:
         watch.stop()
-        watch.look()  # what raised may have been a death that was noticed elsewhere first
+        watch.look(_LAST_LOOK_S)  # what raised may have been a death that others noticed first
         raise
     finally:
         watch.stop()
@@ -61,7 +63,6 @@ class _Watch:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._actors = _named_actors()
-        self._asked: dict[Any, str] = {self._ask(name): name for name in self._actors}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="process-watch", daemon=True)
 
@@ -72,27 +73,32 @@ class _Watch:
         self._over.set()
         self._thread.join()
 
-    def look(self) -> None:
-        """Write down an actor of whose death Ray knows."""
+    def look(self, wait_s: float) -> None:
+        """Ask all, and for so long look for an answer that one of them is dead."""
+        asked = {actor.__ray_ready__.remote(): name for name, actor in self._actors.items()}
+        deadline = time.monotonic() + wait_s
+        while asked and time.monotonic() < deadline:
+            self._collect(asked)
+
+    def _run(self) -> None:
+        asked: dict[Any, str] = {}
+        while self._actors and not self._over.wait(_POLL_S):
+            silent = set(self._actors) - set(asked.values())
+            asked |= {self._actors[name].__ray_ready__.remote(): name for name in silent}
+            self._collect(asked)
+
+    def _collect(self, asked: dict[Any, str]) -> None:
+        """Take out what has answered; a dead one is written down."""
         import ray
         from ray.exceptions import RayActorError
 
-        ready, _ = ray.wait(list(self._asked), num_returns=len(self._asked), timeout=0)
+        ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=_POLL_S)
         for answer in ready:
-            name = self._asked.pop(answer)
+            name = asked.pop(answer)
             try:
                 ray.get(answer)
             except RayActorError:
                 record_loss(self._file, name)
-            else:
-                self._asked[self._ask(name)] = name
-
-    def _run(self) -> None:
-        while self._asked and not self._over.wait(_POLL_S):
-            self.look()
-
-    def _ask(self, name: str) -> Any:
-        return self._actors[name].__ray_ready__.remote()
 
 
 def _named_actors() -> dict[str, Any]:
