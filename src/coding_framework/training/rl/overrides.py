@@ -105,6 +105,8 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.use_dynamic_bsz": True,
         f"{actor}.ppo_max_token_len_per_gpu": _update_tokens(config),
         f"{actor}.use_torch_compile": False,
+        # The weights below an adapter lie in the start model's folder already.
+        f"+{actor}.checkpoint.save_lora_only": bool(rl.lora_rank),
         f"{actor}.use_kl_loss": rl.kl_coef > 0,
         f"{actor}.kl_loss_coef": rl.kl_coef,
         f"{actor}.clip_ratio": rl.clip_low,
@@ -112,6 +114,9 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.clip_ratio_high": rl.clip_high,
         f"{actor}.loss_agg_mode": "token-mean",
         f"{actor}.data_loader_seed": config.run.seed,
+        f"{actor}.fsdp_config.seed": config.run.seed,
+        # Without it an adapter begins with other weights in every process. On a GPU it would slow the update.
+        f"{actor}.fsdp_config.full_determinism": not rl.num_gpus,
         f"{actor}.fsdp_config.model_dtype": "fp32",
         f"{actor}.fsdp_config.dtype": config.model.dtype,
         f"+{actor}.fsdp_config.mixed_precision": precision,

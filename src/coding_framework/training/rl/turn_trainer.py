@@ -7,12 +7,15 @@ What differs from verl's own synchronous trainer:
   policy that sampled; the batch is padded to a multiple of the group size only;
 - rows with advantage 0 are left out of the update where they cannot change it (no KL and no entropy
   term); a batch without any signal makes no update at all;
+- prompts are named by step and place, and rows stand in the order of these names, whichever episode
+  ended first: a step that is done again is the same step;
 - training ends after the current step, with a checkpoint, when the stop file appears.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -26,7 +29,13 @@ from verl.utils import tensordict_utils as tu
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
-from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
+from coding_framework.training.rl.names import (
+    ADVANTAGE_NAME,
+    GROUP_FIELD,
+    GROUP_SIZE_FIELD,
+    TRAINER_NAME,
+    prompt_name,
+)
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -64,7 +73,23 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
             config.trainer.v1.trainer_mode = "sync"
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
+        self._prompts_of_step: dict[int, int] = {}
         self._settings = WorkerSettings.from_environment()
+
+    def _next_train_batch(self, num_prompts: int | None = None) -> Any:
+        batch = super()._next_train_batch(num_prompts)
+        first = self._prompts_of_step.get(self.global_steps, 0)
+        self._prompts_of_step = {self.global_steps: first + len(batch)}
+        names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
+        batch.update(tu.get_tensordict({"uid": np.array(names, dtype=object)}))
+        tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
+        size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
+        tu.assign_non_tensor_data(batch, GROUP_SIZE_FIELD, size)
+        return batch
+
+    def _balance_batch(self, batch: Any, metrics: dict[str, Any], *args: Any, **options: Any) -> Any:
+        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: _place_of_key(batch.keys[row])))
+        return super()._balance_batch(ordered, metrics, *args, **options)
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
         return math.lcm(dp_size, int(self.config.actor_rollout_ref.rollout.n))
@@ -117,6 +142,11 @@ class TurnTrainer(PPOTrainerSync):  # type: ignore[misc]
             if self.global_steps % self.config.trainer.save_freq:
                 self._save_checkpoint()
             self.total_training_steps = self.global_steps
+
+
+def _place_of_key(key: str) -> tuple[int, ...]:
+    """Step, prompt, episode and turn."""
+    return tuple(int(number) for number in re.findall(r"\d+", key))
 
 
 def _select(batch: Any, rows: list[int]) -> Any:

@@ -1,0 +1,68 @@
+"""A process that RL needs is killed: the run ends with one sentence that says which and how to go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from endurance import alive, fresh, pid_of, run_folder, steps_done, wait_for, wait_until
+
+from coding_framework.training.rl.start_stages import stage_seconds
+from coding_framework.training.rl.supervisor import descendants
+
+pytest.importorskip("verl")
+pytestmark = pytest.mark.slow
+
+END_S = 60.0
+STEPS = 40
+"""More than are done before the kill."""
+
+
+@pytest.mark.parametrize(
+    ("title", "words"),
+    [
+        ("ray::GenerationServer", "the process that samples answers died"),
+        ("ray::WorkerDict", "the process that trains the model died"),
+        ("ray::AgentLoopWorker", "the process that runs the episodes died"),
+    ],
+)
+def test_a_killed_process_of_rl_ends_the_run_with_one_sentence(
+    tmp_path: Path, title: str, words: str
+) -> None:
+    folder = tmp_path / "lost"
+    folder.mkdir()
+    process = fresh("rl", folder, STEPS)
+    wait_until(process, lambda: steps_done(folder, "rl") >= 2)
+    run = run_folder(folder)
+    assert run is not None
+    started = descendants(process.pid)
+    os.kill(pid_of(title, process), signal.SIGKILL)
+    began = time.monotonic()
+    text = wait_for(folder, process, code=6)
+    assert time.monotonic() - began < END_S
+    assert f"error: {words} (killed, or out of memory)" in text
+    assert f"--resume {run.path}" in text
+    assert alive(started) == []
+
+
+def test_a_server_that_does_not_start_ends_the_run_with_its_own_words(tmp_path: Path) -> None:
+    """The policy has been loaded, and the model is gone when the server wants to load it as well."""
+    folder = tmp_path / "lost"
+    folder.mkdir()
+    process = fresh("rl", folder, STEPS)
+
+    def is_policy_loaded() -> bool:
+        run = run_folder(folder)
+        return run is not None and "policy" in stage_seconds(run.path / "rl")
+
+    wait_until(process, is_policy_loaded)
+    started = descendants(process.pid)
+    (folder / "model" / "model.safetensors").unlink()
+    began = time.monotonic()
+    text = wait_for(folder, process, code=6)
+    assert time.monotonic() - began < END_S
+    assert "no file named model.safetensors" in text.split("error: ")[-1]
+    assert alive(started) == []
