@@ -300,10 +300,15 @@ def _wait_for_the_moment(
         wait_until(process, lambda: evaluations_done(folder) > 0)
         return f"in the evaluation, after {evaluations_done(folder)} conversations"
     if kind == "start":
-        seconds = chance.uniform(0, alone.seconds_before)
+        # From the moment on that there is a run: the first thing that it does is to judge pairs.
+        wait_until(process, lambda: run_folder(folder) is not None)
+        seconds = chance.uniform(0, alone.seconds_before / 2)
         begin = time.monotonic()
         wait_until(process, lambda: time.monotonic() > begin + seconds)
-        return f"{seconds:.1f} s after the start, {steps_done(folder, phase)} steps were recorded"
+        made = "with" if list(folder.glob("runs/*/sft/pairs.jsonl")) else "without"
+        return (
+            f"{seconds:.1f} s after the start, {made} pairs, {steps_done(folder, phase)} steps were recorded"
+        )
     target = chance.randrange(done, steps)
     wait_until(process, lambda: steps_done(folder, phase) >= max(1, target))
     seconds = chance.uniform(0, alone.seconds_of_a_step)
