@@ -230,9 +230,9 @@ def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) ->
 
 
 def killed_and_resumed(phase: Phase, folder: Path, steps: int, kills: int, seed: int) -> Outcome:
-    """Kill until it was killed so often, then let it end, and compare.
+    """Kill until it was killed so often, or all steps are done; let it end, and compare.
 
-    A run that ended before it was killed often enough is followed by a new one.
+    A run that was not killed often enough is followed by a new one.
     """
     chance = random.Random(seed)
     alone = uninterrupted(phase, folder / "alone", steps)
@@ -273,7 +273,7 @@ def _kill_often(
     outcome: Outcome,
 ) -> None:
     process = fresh(phase, folder, steps)
-    while len(outcome.kills) < kills:
+    while len(outcome.kills) < kills and steps_done(folder, phase) < steps:
         where = _wait_for_the_moment(phase, folder, steps, process, alone, chance)
         if process.poll() is not None:
             break
@@ -295,15 +295,20 @@ def _wait_for_the_moment(
 ) -> str:
     """Somewhere in the steps that are left, else before them or in the evaluation; says where."""
     done = steps_done(folder, phase)
-    kind = chance.choices(("steps", "start", "evaluation"), (7, 2, 1))[0]
-    if kind == "evaluation" or (kind == "steps" and done == steps):
+    kind = chance.choices(("steps", "start", "evaluation"), (8, 1, 1))[0]
+    if kind == "evaluation":
         wait_until(process, lambda: evaluations_done(folder) > 0)
         return f"in the evaluation, after {evaluations_done(folder)} conversations"
     if kind == "start":
-        seconds = chance.uniform(0, alone.seconds_before)
+        # From the moment on that there is a run: the first thing that it does is to judge pairs.
+        wait_until(process, lambda: run_folder(folder) is not None)
+        seconds = chance.uniform(0, alone.seconds_before / 2)
         begin = time.monotonic()
         wait_until(process, lambda: time.monotonic() > begin + seconds)
-        return f"{seconds:.1f} s after the start, {steps_done(folder, phase)} steps were recorded"
+        made = "with" if list(folder.glob("runs/*/sft/pairs.jsonl")) else "without"
+        return (
+            f"{seconds:.1f} s after the start, {made} pairs, {steps_done(folder, phase)} steps were recorded"
+        )
     target = chance.randrange(done, steps)
     wait_until(process, lambda: steps_done(folder, phase) >= max(1, target))
     seconds = chance.uniform(0, alone.seconds_of_a_step)

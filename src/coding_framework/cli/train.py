@@ -79,11 +79,10 @@ def run_training(plan: TrainingPlan) -> TrainingOutcome:
         raise TrainingInterrupted(
             f"stopped; what was finished is kept. Continue with  cuda-rl train --resume {run.path}"
         ) from None
-    except FrameworkError:
-        typer.echo(
+    except FrameworkError as error:
+        error.add_note(
             f"what was finished is kept; once the cause is gone, continue with  "
-            f"cuda-rl train --resume {run.path}",
-            err=True,
+            f"cuda-rl train --resume {run.path}"
         )
         raise
 

@@ -1,4 +1,7 @@
-"""A process that RL needs is killed: the run ends with one sentence that says which and how to go on."""
+"""RL loses a process, its server or its disk: it ends with one sentence that says what, and how to go on.
+
+Not collected by itself, since every start of Ray costs half a minute: name this file to pytest.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ from pathlib import Path
 
 import pytest
 from endurance import alive, fresh, pid_of, run_folder, steps_done, wait_for, wait_until
+from test_full_disk import full_and_resumed, small_disk, some_steps_are_done
 
+from coding_framework.training.rl.checkpoints import latest_checkpoint
 from coding_framework.training.rl.start_stages import stage_seconds
 from coding_framework.training.rl.supervisor import descendants
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.slow
+__all__ = ["small_disk"]
 
 END_S = 60.0
 STEPS = 40
@@ -66,3 +72,22 @@ def test_a_server_that_does_not_start_ends_the_run_with_its_own_words(tmp_path: 
     assert time.monotonic() - began < END_S
     assert "no file named model.safetensors" in text.split("error: ")[-1]
     assert alive(started) == []
+
+
+def test_ctrl_c_in_rl_saves_the_step_under_way_and_says_how_to_go_on(tmp_path: Path) -> None:
+    folder = tmp_path / "stopped"
+    folder.mkdir()
+    process = fresh("rl", folder, STEPS)
+    wait_until(process, lambda: steps_done(folder, "rl") >= 1)
+    process.send_signal(signal.SIGINT)
+    text = wait_for(folder, process, code=130)
+    run = run_folder(folder)
+    assert run is not None
+    assert f"cuda-rl train --resume {run.path}" in text
+    latest = latest_checkpoint(run.checkpoints / "rl")
+    assert latest is not None
+    assert latest[0] == steps_done(folder, "rl") < STEPS
+
+
+def test_a_full_disk_ends_rl_with_one_sentence_and_it_goes_on_with_space_again(small_disk: Path) -> None:
+    full_and_resumed("rl", small_disk, some_steps_are_done("rl"))
