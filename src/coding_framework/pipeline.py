@@ -32,7 +32,7 @@ from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
-from coding_framework.monitoring.rewind import rewind
+from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.monitoring.storage import write_whole
@@ -292,6 +292,7 @@ class Pipeline:
         done = self.run.phase_result(f"evaluation_{label}", ModelResult)
         if done is not None:
             return done
+        rewind_evaluation(self.run, label)
 
         def keep(conversation: Conversation) -> None:
             self.run.append_conversation(conversation)

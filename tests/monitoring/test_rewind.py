@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from coding_framework.monitoring import MetricPoint, RunFolder
-from coding_framework.monitoring.rewind import rewind
+from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_state import MetricPhase
 from coding_framework.records import (
     Conversation,
@@ -74,6 +74,17 @@ def test_a_line_that_a_kill_cut_off_goes_too(run: RunFolder) -> None:
     points = run.read_metrics()
     assert [point.step for point in points] == [1, 2]
     assert points.skipped == 0
+
+
+def test_conversations_of_an_evaluation_that_is_done_again_go_and_no_others(run: RunFolder) -> None:
+    for model in ("base", "sft", "base"):
+        run.append_conversation(conversation(None).model_copy(update={"model": model}))
+    run.append_conversation(conversation(1))
+    assert rewind_evaluation(run, "base") == 2
+    assert [(one.phase, one.model) for one in run.read_conversations()] == [
+        ("evaluation", "sft"),
+        ("train", None),
+    ]
 
 
 def test_a_run_without_records_has_nothing_to_take_back(run: RunFolder) -> None:

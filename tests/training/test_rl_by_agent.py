@@ -12,13 +12,14 @@ import pytest
 from coding_framework.agents.models.agent_folder import AgentFolder, read_agent_folder
 from coding_framework.config import ConversationConfig, FrameworkConfig, load_config
 from coding_framework.errors import ConfigError, TrainingError, TrainingInterrupted
+from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.records import Estimate
 from coding_framework.training.rl import by_agent
-from coding_framework.training.rl.export import latest_checkpoint
+from coding_framework.training.rl.checkpoints import latest_checkpoint
 from coding_framework.training.rl.launch import RLJob, RLResult
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.worker_settings import WorkerSettings
@@ -43,6 +44,7 @@ class Trainer:
         if not resume:
             shutil.rmtree(paths.checkpoints, ignore_errors=True)
         latest = latest_checkpoint(paths.checkpoints)
+        rewind(self.run, "rl", job.settings.steps_before + (latest[0] if latest else 0))
         for step in range((latest[0] if latest else 0) + 1, job.config.rl.steps + 1):
             if len(self.took) == self.stop_after:
                 raise TrainingInterrupted("stopped")

@@ -12,7 +12,7 @@ from coding_framework.config import ConversationConfig, FrameworkConfig, JudgeCo
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.export import latest_checkpoint
+from coding_framework.training.rl.checkpoints import latest_checkpoint
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 

@@ -58,7 +58,9 @@ def faults_of(settings: WorkerSettings) -> list[EpisodeFault]:
 
 
 async def test_a_finished_episode_is_appended_to_the_run(settings: WorkerSettings) -> None:
-    conversation = await EpisodeRunner(settings, FlakyJudge(0)).run("vector_add", answer, step=4)
+    conversation = await EpisodeRunner(settings, FlakyJudge(0)).run(
+        "vector_add", answer, step=4, episode="step4n0-0"
+    )
     assert conversation is not None
     stored = list(RunFolder(settings.run_dir).read_conversations())
     assert [one.conversation_id for one in stored] == [conversation.conversation_id]
@@ -66,12 +68,18 @@ async def test_a_finished_episode_is_appended_to_the_run(settings: WorkerSetting
 
 
 async def test_one_fault_of_the_judge_is_retried(settings: WorkerSettings) -> None:
-    assert await EpisodeRunner(settings, FlakyJudge(1)).run("vector_add", answer, step=1) is not None
+    assert (
+        await EpisodeRunner(settings, FlakyJudge(1)).run("vector_add", answer, step=1, episode="step1n0-0")
+        is not None
+    )
     assert faults_of(settings) == []
 
 
 async def test_a_second_fault_drops_the_episode_and_is_counted(settings: WorkerSettings) -> None:
-    assert await EpisodeRunner(settings, FlakyJudge(99)).run("vector_add", answer, step=2) is None
+    assert (
+        await EpisodeRunner(settings, FlakyJudge(99)).run("vector_add", answer, step=2, episode="step2n0-0")
+        is None
+    )
     (fault,) = faults_of(settings)
     assert (fault.step, fault.task, fault.fatal) == (2, "vector_add", False)
     assert "the worker is gone" in fault.error
@@ -80,12 +88,16 @@ async def test_a_second_fault_drops_the_episode_and_is_counted(settings: WorkerS
 
 async def test_a_defect_is_fatal(settings: WorkerSettings) -> None:
     with pytest.raises(KeyError):
-        await EpisodeRunner(settings, FlakyJudge(99, KeyError("oops"))).run("vector_add", answer, step=3)
+        await EpisodeRunner(settings, FlakyJudge(99, KeyError("oops"))).run(
+            "vector_add", answer, step=3, episode="step3n0-0"
+        )
     assert [fault.fatal for fault in faults_of(settings)] == [True]
 
 
 async def test_every_turn_is_a_sample_with_its_own_ids_and_return(settings: WorkerSettings) -> None:
-    conversation = await EpisodeRunner(settings, FlakyJudge(0)).run("vector_add", answer, step=1)
+    conversation = await EpisodeRunner(settings, FlakyJudge(0)).run(
+        "vector_add", answer, step=1, episode="step1n0-0"
+    )
     assert conversation is not None
     samples = turn_samples(conversation)
     assert [sample.turn for sample in samples] == [0, 1, 2]
@@ -98,9 +110,11 @@ async def test_every_turn_is_a_sample_with_its_own_ids_and_return(settings: Work
 
 async def test_turns_of_an_opening_are_context_and_no_samples(settings: WorkerSettings) -> None:
     runner = EpisodeRunner(settings, FlakyJudge(0))
-    whole = await runner.run("vector_add", answer, step=1)
+    whole = await runner.run("vector_add", answer, step=1, episode="step1n0-0")
     assert whole is not None
-    conversation = await runner.run("vector_add", answer, step=2, opening=whole.turns[:1])
+    conversation = await runner.run(
+        "vector_add", answer, step=2, episode="step2n0-0", opening=whole.turns[:1]
+    )
     assert conversation is not None
     assert conversation.turns[0] == whole.turns[0]
     assert [turn.agent for turn in conversation.own_turns] == ["optimizer", "optimizer"]

@@ -37,8 +37,19 @@ def test_adapters_of_two_workers_are_merged(tmp_path: Path) -> None:
     base = "base_model.model.model.layers.1.mlp.down_proj"
     low_rank = trained[f"{base}.lora_B.default.weight"] @ trained[f"{base}.lora_A.default.weight"]
     expected = trained[f"{base}.base_layer.weight"] + low_rank * (LORA_ALPHA / LORA_RANK)
-    assert torch.allclose(result["model.layers.1.mlp.down_proj.weight"], expected, rtol=0, atol=1e-7)
+    merged = result["model.layers.1.mlp.down_proj.weight"]
+    assert merged.dtype == torch.float16
+    assert torch.equal(merged, expected.half())
     assert low_rank.abs().max() > 0
+
+
+def test_an_adapter_of_a_model_in_32_bits_is_exported_in_32_bits(tmp_path: Path) -> None:
+    start = write_tiny_model(tmp_path / "start")
+    write_sharded_checkpoint(start, tmp_path / "step" / "actor", lora=True)
+    settings = start / "config.json"
+    settings.write_text(settings.read_text().replace("bfloat16", "float32"))
+    export_model(tmp_path / "step", start, tmp_path / "out")
+    assert {tensor.dtype for tensor in exported(tmp_path / "out").values()} == {torch.float32}
 
 
 def test_a_worker_whose_file_is_missing_is_named(tmp_path: Path) -> None:

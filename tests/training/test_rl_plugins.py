@@ -105,6 +105,7 @@ def test_the_platform_and_the_rollout_are_registered() -> None:
 
 
 def test_a_request_takes_verls_words_for_no_limit() -> None:
-    request = SamplingRequest.from_verl([1, 2], {"temperature": 0.9, "top_k": -1, "top_p": 1.0}, 50)
-    assert request == SamplingRequest((1, 2), max_tokens=50, temperature=0.9, top_p=1.0, top_k=0)
-    assert SamplingRequest.from_verl([1], {"max_tokens": 7}, 50).max_tokens == 7
+    params = {"temperature": 0.9, "top_k": -1, "top_p": 1.0, "seed": 3}
+    request = SamplingRequest.from_verl([1, 2], params, 50)
+    assert request == SamplingRequest((1, 2), max_tokens=50, temperature=0.9, top_p=1.0, top_k=0, seed=3)
+    assert SamplingRequest.from_verl([1], {"max_tokens": 7, "seed": 3}, 50).max_tokens == 7

@@ -248,10 +248,17 @@ def test_resuming_with_other_pairs_is_refused(model_path: Path, tmp_path: Path) 
         run_sft(PAIRS[:3], settings(), model_path, tmp_path, resume=True)
 
 
-def test_old_checkpoints_are_removed(model_path: Path, tmp_path: Path) -> None:
-    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path)
-    names = sorted(path.name for path in (tmp_path / "checkpoints").iterdir())
-    assert names == ["step_000005", "step_000006"]
+def test_old_checkpoints_are_removed_and_of_a_finished_run_the_last_one_stays(
+    model_path: Path, tmp_path: Path
+) -> None:
+    seen = []
+
+    def on_step(step: SFTStep) -> None:
+        seen.append(sorted(path.name for path in (tmp_path / "checkpoints").glob("step_*")))
+
+    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, on_step=on_step)
+    assert seen[-1] == ["step_000004", "step_000005"]
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step_000006"]
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")

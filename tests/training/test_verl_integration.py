@@ -12,7 +12,8 @@ from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, UnknownTaskError
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.export import export_model, latest_checkpoint, prune_checkpoints
+from coding_framework.training.rl.checkpoints import latest_checkpoint, prune_checkpoints
+from coding_framework.training.rl.export import export_model
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 MANAGER, REWARD = MultiTurnConversationManager(), CUDAPerformanceReward()

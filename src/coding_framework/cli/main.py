@@ -67,6 +67,8 @@ def main() -> None:
         app()
     except FrameworkError as error:
         typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
+        for note in getattr(error, "__notes__", ()):
+            typer.echo(note, err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.secho("interrupted", err=True, fg=typer.colors.YELLOW)

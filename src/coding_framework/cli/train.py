@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
-from coding_framework.errors import TrainingInterrupted, UserError
+from coding_framework.errors import FrameworkError, TrainingInterrupted, UserError
 
 if TYPE_CHECKING:
     from coding_framework.config import FrameworkConfig
@@ -79,6 +79,12 @@ def run_training(plan: TrainingPlan) -> TrainingOutcome:
         raise TrainingInterrupted(
             f"stopped; what was finished is kept. Continue with  cuda-rl train --resume {run.path}"
         ) from None
+    except FrameworkError as error:
+        error.add_note(
+            f"what was finished is kept; once the cause is gone, continue with  "
+            f"cuda-rl train --resume {run.path}"
+        )
+        raise
 
 
 def show_outcome(outcome: TrainingOutcome) -> None:

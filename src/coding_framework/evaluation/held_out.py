@@ -2,7 +2,9 @@
 
 Guarantees: every sample is an episode of the one driver, judged like in training; a fault of ours
 raises instead of counting as a failure of the model. It compares models fairly only if they are
-given the same tasks, samples and temperature, which `evaluate_model` takes from one config.
+given the same tasks, samples and temperature, which `evaluate_model` takes from one config. Answers are
+drawn from the names of their episodes, so an evaluation that is done again has the same ones (as far as
+rounding in other batches allows).
 """
 
 from __future__ import annotations
@@ -34,19 +36,25 @@ async def evaluate_model(
     start = time.monotonic()
     settings = config.conversation.model_copy(update={"max_turns": config.evaluation.max_turns})
 
-    async def sample(task: Task) -> Conversation:
+    async def sample(task: Task, number: int) -> Conversation:
         conversation = await run_episode(
-            task, generate, judge=judge, reward=reward, settings=settings, phase="evaluation"
+            task,
+            generate,
+            judge=judge,
+            reward=reward,
+            settings=settings,
+            conversation_id=f"{label}-{task.name}-{number}",
+            phase="evaluation",
         )
-        on_conversation(conversation)
+        on_conversation(conversation.model_copy(update={"model": label}))
         return conversation
 
-    wanted = [task for task in tasks for _ in range(config.evaluation.samples_per_task)]
+    wanted = [(task, number) for task in tasks for number in range(config.evaluation.samples_per_task)]
     conversations: list[Conversation] = []
     # Batch by batch: a model and a judge that want the same cores at once take three times as long.
     for first in range(0, len(wanted), config.evaluation.batch_size):
         batch = wanted[first : first + config.evaluation.batch_size]
-        conversations += await all_of(sample(task) for task in batch)
+        conversations += await all_of(sample(*one) for one in batch)
     held_out = frozenset(held_out_names(config.tasks))
     return ModelResult(
         label=label,

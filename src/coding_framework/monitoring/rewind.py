@@ -1,7 +1,8 @@
 """Takes back what a run wrote down beyond the point from which it goes on.
 
 A run that was killed between two checkpoints recorded steps that it will do again, and half a step's
-conversations. Both go before it continues, so that every step stands in the files once.
+conversations; one that was killed in an evaluation, some of its conversations. All go before it continues,
+so that every step and every conversation stands in the files once.
 
 Guaranteed: the files are replaced as a whole. Not guaranteed: anything while another process appends.
 """
@@ -31,6 +32,16 @@ def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
     if phase == "rl":
         dropped += keep_lines(run.path / "conversations.jsonl", conversation_stays)
     return dropped
+
+
+def rewind_evaluation(run: RunFolder, model: str) -> int:
+    """Drops the conversations of an evaluation of this model, which is to be done again; returns how many."""
+
+    def stays(line: bytes) -> bool:
+        one = _parsed(line)
+        return one is not None and (one.get("phase") != "evaluation" or one.get("model") != model)
+
+    return keep_lines(run.path / "conversations.jsonl", stays)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

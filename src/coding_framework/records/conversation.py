@@ -134,6 +134,8 @@ class Conversation(Record):
     """Training step in which it was sampled; None outside training."""
     phase: Literal["train", "evaluation", "interactive"] = "interactive"
     """What it was sampled for."""
+    model: str | None = None
+    """Which model of the run answered (`base`, `sft`, `rl`), in an evaluation; None elsewhere."""
     judged_on: JudgePlace | None = None
     """Where its kernels were timed; None outside training."""
     opening_turns: int = Field(default=0, ge=0)

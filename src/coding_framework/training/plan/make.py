@@ -11,8 +11,9 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.disk import disk_at_most, disk_left
 from coding_framework.training.plan.machine import Machine
-from coding_framework.training.plan.phases import disk_estimate, phases
+from coding_framework.training.plan.phases import phases
 from coding_framework.training.plan.records import DevicePlan, JudgePlan, Role, Settled, TrainingPlan
 from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
@@ -29,12 +30,11 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     shape = model_shape(config.model.name)
     resolved = resolve(config, machine, shape)
     tasks = [task.name for task in training_tasks(resolved.tasks)]
-    disk = disk_estimate(resolved, shape)
     finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
-        *no_room(resolved, machine, shape, disk, new=run is None),
+        *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)
     folder = run.path if run else resolved.run.output_dir / run_name(resolved.run.name)
@@ -47,7 +47,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         phases=phases(resolved, machine, shape, tasks, finished),
         devices=_devices(resolved, machine),
         judge=_judge(resolved),
-        disk_bytes=disk,
+        disk_bytes=disk_left(resolved, shape),
     )
 
 

@@ -14,9 +14,6 @@ from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, U
 from coding_framework.training.plan.shape import ModelShape, model_folder
 from coding_framework.training.rl.prompts_file import num_prompts
 
-_LOGS_BYTES = 0.3e9
-"""Pairs, conversations, logs and the report."""
-
 
 def phases(
     config: FrameworkConfig,
@@ -171,21 +168,3 @@ def _memory(
     if shape is None:
         return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
     return (on_card if config.rl.num_gpus else on_host)(config, shape).estimate()
-
-
-def disk_estimate(config: FrameworkConfig, shape: ModelShape | None) -> Estimate | Unknown:
-    """Of each policy or adapter the exported model and two checkpoints with their optimizer, of a critic the
-    checkpoints alone; and the rest."""
-    if shape is None:
-        return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
-    weights = 4 * shape.parameters
-    rl_rank, sft_rank = config.rl.lora_rank, config.sft.lora_rank
-    rl_trained = shape.adapter_parameters(rl_rank) if rl_rank else shape.parameters
-    sft_trained = shape.parameters if config.sft.method == "full" else shape.adapter_parameters(sft_rank)
-    size = _LOGS_BYTES
-    adapters = len(config.sft.agents) if config.sft.adapters == "per_agent" else 1
-    size += adapters * (weights + 2 * 12 * sft_trained) if config.sft.enabled else 0
-    policies = config.rl.all_steps // config.rl.steps if config.rl.enabled else 0
-    kept = 2 * (weights + 8 * rl_trained) * (2 if config.rl.algorithm == "ppo" else 1)
-    size += policies * (weights + kept)
-    return Estimate(value=size, rests_on="exported models and kept checkpoints, in float32")

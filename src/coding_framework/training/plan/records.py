@@ -111,4 +111,4 @@ class TrainingPlan(Record):
     judge: JudgePlan
     """Who judges."""
     disk_bytes: Estimate | Unknown
-    """What the run leaves on the disk at most."""
+    """What the finished run leaves on the disk."""

@@ -4,25 +4,35 @@ Each turn becomes a training row of its own: the prompt ids that the model was g
 sampled with their log-probabilities, and the return of that turn on the last token. An episode that
 was lost to a fault of ours becomes one row whose mask is all zero: it counts in the metrics, never in
 the loss and never in a baseline.
+
+An episode is named after its step, its place in the step and its number in the group, and its answers are
+drawn from that name: a step that is done again after a resume has the same episodes.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from math import ceil
 from typing import Any
-from uuid import uuid4
 
 import torch
+from ray.exceptions import RayActorError
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, register
 
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, Turns, turn_samples
-from coding_framework.training.rl.names import AGENT_NAME, ROLLOUT_NAME
+from coding_framework.training.rl.names import (
+    AGENT_NAME,
+    GROUP_FIELD,
+    GROUP_SIZE_FIELD,
+    ROLLOUT_NAME,
+    place_of_prompt,
+)
 from coding_framework.training.rl.openings import Opening, read_openings
 from coding_framework.training.rl.overlong import OverlongShaping
+from coding_framework.training.rl.process_watch import record_loss
 from coding_framework.training.rl.prompt_limit import cut_middle
+from coding_framework.training.rl.rounds import Rounds
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -76,11 +86,12 @@ def _mark_first_answer() -> None:
 @cache
 def _num_servers() -> int:
     """Among which the requests are spread."""
-    gpus = WorkerSettings.from_environment().rl.gpus
+    gpus = _settings().rl.gpus
     return gpus.rollout or gpus.actor or 1
 
 
-_under_way: set[str] = set()
+_rounds: dict[str, Rounds] = {}
+"""Of the groups that are under way in this process."""
 
 
 @register(AGENT_NAME)
@@ -90,33 +101,34 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[TurnOutput]:
         global_step = int(row["global_steps"])
         step = _settings().steps_before + global_step
-        episode_id = uuid4().hex
-        _under_way.add(episode_id)
+        episode = f"step{step}n{place_of_prompt(str(row['uid']))}-{row['session_id']}"
+        group = str(row[GROUP_FIELD])
+        rounds = _rounds.setdefault(group, Rounds(int(row[GROUP_SIZE_FIELD])))
         try:
             conversation = await _runner().run(
                 str(row["extra_info"]["task"]),
-                self._generate_with(sampling_params, episode_id, step),
+                self._generate_with(sampling_params, episode, group, step),
                 step,
+                episode,
                 opening=_opening(row["extra_info"]),
             )
         finally:
-            _under_way.discard(episode_id)
+            rounds.leave()
+            if rounds.is_over:
+                del _rounds[group]
         weights_version = global_step - 1
         if conversation is None:
             return [self._lost_row(weights_version)]
         return _rows(conversation, weights_version, _settings().overlong)
 
-    def _generate_with(self, sampling_params: dict[str, Any], episode_id: str, step: int) -> Any:
+    def _generate_with(self, params: dict[str, Any], episode: str, group: str, step: int) -> Any:
         limit = int(self.rollout_config.prompt_length)
 
         async def generate(request: GenerationRequest) -> Generation:
             prompt = cut_middle(prompt_token_ids(self.tokenizer, request.messages), limit)
+            sampling = {**params, **self._limits(request), **await self._together(request, group)}
             async with _runner().turns.taking("sampling", step):
-                output = await self.server_manager.generate(
-                    request_id=episode_id,
-                    prompt_ids=prompt,
-                    sampling_params=self._sampling(sampling_params, request.max_tokens),
-                )
+                output = await self._ask(episode, prompt, sampling)
             _mark_first_answer()
             return Generation(
                 text=self.tokenizer.decode(output.token_ids, skip_special_tokens=True),
@@ -128,11 +140,29 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
 
         return generate
 
-    def _sampling(self, params: dict[str, Any], max_tokens: int) -> dict[str, Any]:
-        limited = {**params, "max_tokens": min(max_tokens, int(self.rollout_config.response_length))}
-        if self.rollout_config.name == ROLLOUT_NAME:
-            limited["cohort"] = ceil(len(_under_way) / _num_servers())
-        return limited
+    async def _ask(self, episode: str, prompt: list[int], sampling: dict[str, Any]) -> Any:
+        try:
+            return await self.server_manager.generate(
+                request_id=episode, prompt_ids=prompt, sampling_params=sampling
+            )
+        except RayActorError:
+            record_loss(WorkerSettings.from_environment().lost_file, str(self.rollout_config.name))
+            raise
+
+    def _limits(self, request: GenerationRequest) -> dict[str, Any]:
+        return {"max_tokens": min(request.max_tokens, int(self.rollout_config.response_length))}
+
+    async def _together(self, request: GenerationRequest, group: str) -> dict[str, Any]:
+        """For the transformers server: what the answer is drawn from, and with whom it is sampled.
+
+        With several servers nobody knows which of them a request will reach: each takes whoever comes.
+        """
+        if self.rollout_config.name != ROLLOUT_NAME:
+            return {}
+        if _num_servers() > 1:
+            return {"seed": request.seed}
+        now = await _rounds[group].wait()
+        return {"seed": request.seed, "cohort": f"{group}/{now.number}", "cohort_size": now.size}
 
     def _lost_row(self, weights_version: int) -> TurnOutput:
         end = self.tokenizer.eos_token_id

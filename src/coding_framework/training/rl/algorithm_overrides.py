@@ -58,6 +58,7 @@ def _ppo(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
         "+critic.ppo_infer_max_token_len_per_gpu": tokens,
         "critic.data_loader_seed": config.run.seed,
         **number_formats("critic.fsdp", config),
+        **repeatable_weights("critic.fsdp", config),
         **decoder("critic.model", config, paths),
     }
 
@@ -102,6 +103,15 @@ def number_formats(prefix: str, config: FrameworkConfig) -> dict[str, Value]:
         f"{prefix}.model_dtype": "fp32",
         f"{prefix}.dtype": config.model.dtype,
         f"+{prefix}.mixed_precision": f"{{param_dtype:{short},reduce_dtype:fp32,buffer_dtype:fp32}}",
+    }
+
+
+def repeatable_weights(prefix: str, config: FrameworkConfig) -> dict[str, Value]:
+    """Of an engine: what it trains begins with the same weights in every process."""
+    return {
+        f"{prefix}.seed": config.run.seed,
+        # On a GPU it would slow the update.
+        f"{prefix}.full_determinism": not config.rl.num_gpus,
     }
 
 

@@ -18,10 +18,8 @@ import structlog
 
 from coding_framework.agents.models.agent_folder import AgentFolder
 from coding_framework.errors import ConfigError, TrainingInterrupted
-from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import AgentRole
-from coding_framework.training.rl.export import latest_checkpoint
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.opening_player import first_turn_alone, play_openings
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
@@ -65,7 +63,6 @@ class _Training:
     async def generator(self, resume: bool) -> RLResult:
         start = time.monotonic()
         _begin_optimizer_anew(self.run)
-        rewind(self.run, "rl", _steps_done(self.run, "generator") if resume else 0)
         job = _part_of(self.job, "generator")
         job = replace(job, settings=first_turn_alone(job.settings))
         return await self._train(GENERATOR_PHASE, job, start, resume)
@@ -74,7 +71,6 @@ class _Training:
         start = time.monotonic()
         if self.should_stop is not None and self.should_stop():
             raise TrainingInterrupted("stopped before the policy of the optimizer")
-        rewind(self.run, "rl", generator.steps + _steps_done(self.run, "optimizer"))
         job = _part_of(self.job, "optimizer", steps_before=generator.steps)
         openings = await play_openings(job, generator.model_path, self.should_stop)
         return await self._train(OPTIMIZER_PHASE, replace(job, openings=openings), start, resume=True)
@@ -98,12 +94,6 @@ def _joined(generator: RLResult, optimizer: RLResult) -> RLResult:
     AgentFolder(model=Path(generator.model_path.name), models=names).write(folder)
     steps = generator.steps + optimizer.steps
     return optimizer.model_copy(update={"steps": steps, "model_path": folder})
-
-
-def _steps_done(run: RunFolder, agent: AgentRole) -> int:
-    """At the last checkpoint of its policy: what was written down beyond it is done again."""
-    latest = latest_checkpoint(run.checkpoints / "rl" / agent)
-    return latest[0] if latest else 0
 
 
 def _begin_optimizer_anew(run: RunFolder) -> None:

@@ -83,11 +83,14 @@ class EpisodeRunner:
         """Where policy and judge take turns."""
 
     async def run(
-        self, task: str, generate: Generate, step: int, *, opening: Turns = ()
+        self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()
     ) -> Conversation | None:
-        """The finished conversation, already written down; None when it was lost to the judge."""
+        """The finished conversation, already written down; None when it was lost to the judge.
+
+        Its answers ask to be drawn from its name, `episode`.
+        """
         try:
-            conversation = await self.play(task, generate, step, opening=opening)
+            conversation = await self.play(task, generate, step, episode, opening=opening)
             for span in self.turns.finished_spans():
                 append_line(self._settings.activity_file, span.model_dump_json())
             if conversation is not None:
@@ -99,15 +102,9 @@ class EpisodeRunner:
         return conversation
 
     async def play(
-        self,
-        task: str,
-        generate: Generate,
-        step: int,
-        *,
-        opening: Turns = (),
-        conversation_id: str | None = None,
+        self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()
     ) -> Conversation | None:
-        """The same without writing the conversation down; with an id it can be repeated."""
+        """The same without writing the conversation down."""
         judge_alone = self._judge = self._judge or _judge_pool(self._settings)
 
         async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
@@ -122,7 +119,7 @@ class EpisodeRunner:
                     judge=judge,
                     reward=self._reward,
                     settings=self._settings.conversation,
-                    conversation_id=conversation_id,
+                    conversation_id=episode if attempt == 1 else f"{episode}-{attempt}",
                     step=step,
                     phase="train",
                     opening=opening,

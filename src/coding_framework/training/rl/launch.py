@@ -1,15 +1,16 @@
 """One RL phase from start to finish: verl in processes of its own, watched by this one.
 
 Guaranteed: no process of verl or Ray outlives the call, whether it returns, raises or is cancelled;
-every finished step is reported once and stored under `rl/` of the run folder; a run that is started
-again with `resume` goes on after its last checkpoint. A fatal error in a worker ends the run with its
+every step is reported once and stored under `rl/` of the run folder; a run that is started again with
+`resume` goes on after the last checkpoint whose step was reported, and what was written down beyond it
+is taken back. A fatal error in a worker, a process that dies and a full disk each end the run with their
 words. When asked to stop, the step under way is finished and saved if that takes less than a minute.
-Not guaranteed: that a step which was saved in the moment of a kill was reported as well.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import subprocess
 import sys
@@ -20,26 +21,40 @@ from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.worker import Worker
-from coding_framework.errors import TrainingError, TrainingInterrupted, WorkerDied, WorkerRaised
-from coding_framework.monitoring.storage import append_line, storage_errors
+from coding_framework.errors import (
+    StorageError,
+    TrainingError,
+    TrainingInterrupted,
+    WorkerDied,
+    WorkerRaised,
+)
+from coding_framework.monitoring.rewind import rewind
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.storage import append_line, keep_lines, storage_errors
 from coding_framework.records import Record
+from coding_framework.training.rl.checkpoints import (
+    go_back_to_recorded,
+    latest_checkpoint,
+    prune_checkpoints,
+)
 from coding_framework.training.rl.environment import build_environment
-from coding_framework.training.rl.export import latest_checkpoint, prune_checkpoints
 from coding_framework.training.rl.openings import Opening
-from coding_framework.training.rl.overrides import CHECKPOINTS_KEPT, build_overrides
+from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
 from coding_framework.training.rl.start_stages import start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
-from coding_framework.training.rl.verl_process import ray_folder, supervised
+from coding_framework.training.rl.verl_process import quiet_folder, ray_folder, supervised
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 OnStep = Callable[[int, dict[str, float]], None]
 ShouldStop = Callable[[], bool]
 _POLL_S = 0.5
 _STOP_GRACE_S = 60.0
+_FULL_BYTES = 2**22
+"""With less left on the disk than that, somebody's write has failed or is about to."""
 _EXPORT = "coding_framework.training.rl.export:export_model"
 _EXPORT_TIMEOUT_S = 3600.0
 _EXPORT_MEMORY_BYTES = 2**40
@@ -78,14 +93,40 @@ async def run_rl(
     with ray_folder() as ray_temp_dir:
         run_dir, agent = job.settings.run_dir.resolve(), job.settings.agent
         paths = RLPaths(run_dir, job.model_path.resolve(), ray_temp_dir, agent)
-        if not resume:
-            shutil.rmtree(paths.checkpoints, ignore_errors=True)
-        if _steps_done(paths) < job.config.rl.steps:
-            await _train(job, paths, on_step, should_stop)
+        with quiet_folder(paths) as lock:
+            if not resume:
+                shutil.rmtree(paths.checkpoints, ignore_errors=True)
+            if _take_back(job.settings, paths) < job.config.rl.steps:
+                await _train(job, paths, lock, on_step, should_stop)
     return await asyncio.to_thread(_finish, job, paths)
 
 
-async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop: ShouldStop | None) -> None:
+def _take_back(settings: WorkerSettings, paths: RLPaths) -> int:
+    """The step to go on from; what was written down beyond it goes, since it will be done again."""
+    before = settings.steps_before
+    recorded = {step - before for line in _lines(settings.steps_file) if (step := _step_of(line)) is not None}
+    last = go_back_to_recorded(paths.checkpoints, recorded)
+    rewind(RunFolder(paths.run_dir), "rl", before + last)
+    for file in (settings.steps_file, settings.fault_file, settings.activity_file):
+        keep_lines(file, lambda line: (step := _step_of(line)) is not None and step <= before + last)
+    return last
+
+
+def _lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines() if path.exists() else []
+
+
+def _step_of(line: bytes) -> int | None:
+    """None for a line that was cut off."""
+    try:
+        return int(json.loads(line)["step"])
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+async def _train(
+    job: RLJob, paths: RLPaths, lock: int, on_step: OnStep | None, should_stop: ShouldStop | None
+) -> None:
     environment = _prepare(job, paths)
     write_stage(paths.rl_dir, "asked")
     command = [
@@ -95,9 +136,10 @@ async def _train(job: RLJob, paths: RLPaths, on_step: OnStep | None, should_stop
         *build_overrides(job.config, paths),
     ]
     watcher = StepWatcher(paths.step_metrics, job.settings)
-    with supervised(command, environment, paths) as process:
+    with supervised(command, environment, paths, lock) as process:
         await _watch(process, watcher, job.settings, on_step, should_stop)
     if process.returncode:
+        _require_room(paths.run_dir)
         if job.settings.stop_file.exists():
             raise TrainingInterrupted(f"stopped after step {_steps_done(paths)} of {job.config.rl.steps}")
         raise TrainingError(
@@ -118,6 +160,9 @@ async def _watch(
         await asyncio.sleep(_POLL_S)
         ended = process.poll() is not None
         _report(watcher, settings, on_step)
+        _require_room(settings.run_dir)
+        if settings.lost_file.exists():
+            raise TrainingError(settings.lost_file.read_text())
         if ended:
             return
         if stop_at is None and should_stop is not None and should_stop():
@@ -127,11 +172,17 @@ async def _watch(
 
 def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:
     for point in watcher.new_points():
-        append_line(settings.steps_file, point.model_dump_json())
         if on_step is not None:
             on_step(point.step, dict(point.values))
-    if watcher.fatal is not None:
+        # Last: what stands there was reported.
+        append_line(settings.steps_file, point.model_dump_json())
+    if watcher.fatal is not None and not settings.lost_file.exists():
         raise TrainingError(f"an episode on '{watcher.fatal.task}' failed: {watcher.fatal.error}")
+
+
+def _require_room(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < _FULL_BYTES:
+        raise StorageError(f"the disk of {folder} is full: free some space, then go on with --resume")
 
 
 def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
@@ -140,8 +191,9 @@ def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
     order = order or task_order(job.tasks, num_prompts(job.config.rl), job.config.run.seed)
     with storage_errors(paths.run_dir):
         worker_settings = job.settings.write()
-        for stale in (job.settings.stop_file, paths.step_metrics, start_file(paths.rl_dir)):
-            stale.unlink(missing_ok=True)
+        stale = (job.settings.stop_file, job.settings.lost_file, paths.step_metrics, start_file(paths.rl_dir))
+        for file in stale:
+            file.unlink(missing_ok=True)
         for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
             folder.mkdir(parents=True, exist_ok=True)
         prune_checkpoints(paths.checkpoints, keep=1)
@@ -153,11 +205,11 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     latest = latest_checkpoint(paths.checkpoints)
     if latest is None:
         raise TrainingError(f"verl ended without a checkpoint; see {paths.log}")
-    prune_checkpoints(paths.checkpoints, keep=CHECKPOINTS_KEPT)
     step, folder = latest
     if step < job.config.rl.steps:
         raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")
     _export(folder, paths, job.config.model.dtype)
+    prune_checkpoints(paths.checkpoints, keep=1)
     return RLResult(
         steps=step,
         model_path=paths.exported_model,

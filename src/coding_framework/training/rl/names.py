@@ -10,6 +10,10 @@ ADVANTAGE_NAME = "turn_grpo"
 """`algorithm.adv_estimator`."""
 TRAINER_NAME = "coding_framework_turns"
 """`trainer.v1.trainer_mode`."""
+GROUP_FIELD = "episode_group"
+"""Field of a prompt: the name of the episodes that are started together with its own."""
+GROUP_SIZE_FIELD = "episode_group_size"
+"""Field of a prompt: how many they are."""
 WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 """Path of the `WorkerSettings` file, for processes that Ray starts."""
 
@@ -33,3 +37,13 @@ COMMON_PLUGINS = tuple(
 """Modules that hide TRL and register our attention, rollout, critic, agent loop, advantage and trainer."""
 CPU_PLUGINS = (f"{_PACKAGE}.cpu_platform", f"{_PACKAGE}.cpu_engine")
 """Modules that teach verl the CPU; the platform must come first."""
+
+
+def prompt_name(step: int, place: int) -> str:
+    """Of a prompt that is visited in a step: verl's `uid`, which must not hold an underscore."""
+    return f"step{step}n{place}"
+
+
+def place_of_prompt(name: str) -> int:
+    """Its place within the step."""
+    return int(name.rpartition("n")[2])

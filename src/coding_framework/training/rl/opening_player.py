@@ -93,7 +93,7 @@ def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[A
                 tasks[visit],
                 generate,
                 settings.steps_before,
-                conversation_id=f"opening-{job.config.run.seed}-{visit}",
+                f"opening-{job.config.run.seed}-{visit}",
             )
             opening = Opening(visit=visit, task=tasks[visit], played=played)
             append_line(settings.openings_file, opening.model_dump_json())

@@ -18,6 +18,7 @@ from coding_framework.training.rl.algorithm_overrides import (
     algorithm_overrides,
     decoder,
     number_formats,
+    repeatable_weights,
     update_tokens,
 )
 from coding_framework.training.rl.model_shape import cache_bytes_per_token
@@ -97,6 +98,8 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.use_dynamic_bsz": True,
         f"{actor}.ppo_max_token_len_per_gpu": update_tokens(config),
         f"{actor}.use_torch_compile": False,
+        # The weights below an adapter lie in the start model's folder already.
+        f"+{actor}.checkpoint.save_lora_only": bool(rl.lora_rank),
         f"{actor}.use_kl_loss": rl.kl_coef > 0,
         f"{actor}.kl_loss_coef": rl.kl_coef,
         f"{actor}.clip_ratio": rl.clip_low,
@@ -105,6 +108,7 @@ def _actor(config: FrameworkConfig) -> Mapping[str, Value]:
         f"{actor}.loss_agg_mode": "token-mean",
         f"{actor}.data_loader_seed": config.run.seed,
         **number_formats(f"{actor}.fsdp_config", config),
+        **repeatable_weights(f"{actor}.fsdp_config", config),
     }
 
 

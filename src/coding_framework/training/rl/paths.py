@@ -42,3 +42,8 @@ class RLPaths:
     def step_metrics(self) -> Path:
         """Written by verl's file logger, which empties it at every start."""
         return self.rl_dir / "verl_metrics.jsonl"
+
+    @property
+    def processes(self) -> Path:
+        """Locked as long as a process of the phase lives."""
+        return self.rl_dir / "processes.lock"

@@ -1,11 +1,12 @@
-"""Collects requests that wait at the same time into one batch.
+"""Collects requests that belong together into one batch.
 
 A decoding step costs nearly the same for one row as for eight, so it pays to wait for the other
-episodes of a group. Each request says how many episodes are under way (`cohort`): a batch starts as
-soon as that many wait, or when nobody joined for `quiet_s`.
+episodes. Requests of a cohort wait until the whole cohort is there: who is sampled with whom then
+follows from the episodes and not from the clock, so a step that is done again rounds as it did before.
+Requests without a cohort are sampled with whoever else came before `quiet_s` passed without another.
 
 Guaranteed: every request gets its own result or the exception of its batch; batches never overlap.
-Not guaranteed: order between requests.
+Not guaranteed: order between requests; that an incomplete cohort is ever served.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ RequestT = TypeVar("RequestT")
 ResultT = TypeVar("ResultT")
 
 
+@dataclass(frozen=True)
+class Cohort:
+    """Requests that are sampled together."""
+
+    name: str
+    size: int
+    """How many there will be."""
+
+
 @dataclass
 class _Waiting(Generic[RequestT, ResultT]):
     request: RequestT
-    cohort: int
     result: asyncio.Future[ResultT] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -32,28 +41,45 @@ class RequestBatcher(Generic[RequestT, ResultT]):
     """One loop that turns single requests into calls of `run_batch`."""
 
     def __init__(
-        self,
-        run_batch: Callable[[Sequence[RequestT]], Awaitable[Sequence[ResultT]]],
-        *,
-        quiet_s: float = 1.0,
-        max_batch: int = 64,
+        self, run_batch: Callable[[Sequence[RequestT]], Awaitable[Sequence[ResultT]]], *, quiet_s: float = 1.0
     ) -> None:
         self._run_batch = run_batch
         self._quiet_s = quiet_s
-        self._max_batch = max_batch
-        self._queue: asyncio.Queue[_Waiting[RequestT, ResultT]] = asyncio.Queue()
+        self._cohorts: dict[str, list[_Waiting[RequestT, ResultT]]] = {}
+        self._loose: list[_Waiting[RequestT, ResultT]] = []
+        self._closing: asyncio.TimerHandle | None = None
+        self._batches: asyncio.Queue[list[_Waiting[RequestT, ResultT]]] = asyncio.Queue()
         self._loop_task: asyncio.Task[None] | None = None
 
-    async def submit(self, request: RequestT, cohort: int = 1) -> ResultT:
+    async def submit(self, request: RequestT, cohort: Cohort | None = None) -> ResultT:
         if self._loop_task is None:
             self._loop_task = asyncio.create_task(self._serve())
-        waiting: _Waiting[RequestT, ResultT] = _Waiting(request, cohort)
-        await self._queue.put(waiting)
+        waiting: _Waiting[RequestT, ResultT] = _Waiting(request)
+        if cohort is None:
+            self._add_loose(waiting)
+        else:
+            self._add_to(cohort, waiting)
         return await waiting.result
+
+    def _add_to(self, cohort: Cohort, waiting: _Waiting[RequestT, ResultT]) -> None:
+        gathered = self._cohorts.setdefault(cohort.name, [])
+        gathered.append(waiting)
+        if len(gathered) == cohort.size:
+            self._batches.put_nowait(self._cohorts.pop(cohort.name))
+
+    def _add_loose(self, waiting: _Waiting[RequestT, ResultT]) -> None:
+        self._loose.append(waiting)
+        if self._closing is not None:
+            self._closing.cancel()
+        self._closing = asyncio.get_running_loop().call_later(self._quiet_s, self._close_loose)
+
+    def _close_loose(self) -> None:
+        self._batches.put_nowait(self._loose)
+        self._loose, self._closing = [], None
 
     async def _serve(self) -> None:
         while True:
-            batch = await self._collect()
+            batch = await self._batches.get()
             try:
                 results = await self._run_batch([waiting.request for waiting in batch])
                 for waiting, result in zip(batch, results, strict=True):
@@ -61,17 +87,6 @@ class RequestBatcher(Generic[RequestT, ResultT]):
                         waiting.result.set_result(result)
             except Exception as error:
                 _fail(batch, error)
-
-    async def _collect(self) -> list[_Waiting[RequestT, ResultT]]:
-        batch = [await self._queue.get()]
-        while len(batch) < min(batch[-1].cohort, self._max_batch):
-            try:
-                batch.append(await asyncio.wait_for(self._queue.get(), self._quiet_s))
-            except TimeoutError:
-                break
-        while len(batch) < self._max_batch and not self._queue.empty():
-            batch.append(self._queue.get_nowait())
-        return batch
 
 
 def _fail(batch: Sequence[_Waiting[RequestT, ResultT]], error: Exception) -> None:

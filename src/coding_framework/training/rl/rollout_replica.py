@@ -49,7 +49,6 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
             model_path=str(self.model_config.path),
             device=get_device_name(),
             dtype=str(self.config.dtype),
-            seed=int(self.config.seed) + self.replica_rank,
             response_length=int(self.config.response_length),
         )
         name = server_name(self.replica_rank)

@@ -1,7 +1,10 @@
 """The Ray actor that samples for rollouts with transformers: token ids in, token ids out.
 
-It needs no inference engine, so it serves on the CPU and on a single GPU alike. Requests that wait
-at the same time are sampled as one batch. Weights change only between batches.
+It needs no inference engine, so it serves on the CPU and on a single GPU alike. Requests of a cohort are
+sampled as one batch. Weights change only between batches.
+
+Guaranteed: a request with a seed in a cohort gets the same answer from the same weights whenever it is
+asked, in whatever order the cohort came.
 
 verl is imported inside functions only: the module that registers this server is loaded by `import
 verl` itself, and a worker process may come here first.
@@ -15,11 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coding_framework.training.rl.request_batcher import RequestBatcher
+from coding_framework.training.rl.request_batcher import Cohort, RequestBatcher
 from coding_framework.training.rl.rollout_weights import RolloutWeights
 
 if TYPE_CHECKING:
     from verl.workers.rollout.replica import TokenOutput
+
+_MOST_ROWS = 64
+"""Sampled at the same time."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +35,6 @@ class ServerSettings:
     model_path: str
     device: str
     dtype: str
-    seed: int
     response_length: int
 
 
@@ -42,6 +47,8 @@ class SamplingRequest:
     temperature: float
     top_p: float
     top_k: int
+    seed: int
+    """What its answer is drawn from."""
 
     @classmethod
     def from_verl(
@@ -55,6 +62,7 @@ class SamplingRequest:
             temperature=float(params.get("temperature", 1.0)),
             top_p=float(params.get("top_p", 1.0)),
             top_k=max(0, int(params.get("top_k", 0))),
+            seed=int(params["seed"]),
         )
 
     @property
@@ -81,7 +89,6 @@ class GenerationServer:
         self._batcher: RequestBatcher[SamplingRequest, TokenOutput] = RequestBatcher(self._sample)
         self._lock = asyncio.Lock()
         self._global_steps: int | None = None
-        self._num_sampled = 0
 
     async def generate(
         self,
@@ -90,14 +97,16 @@ class GenerationServer:
         sampling_params: Mapping[str, Any],
         **_unused: Any,
     ) -> TokenOutput:
-        """verl's entry: one prompt. `cohort` in the parameters says how many requests to wait for."""
+        """verl's entry: one prompt. `cohort` and `cohort_size` in the parameters say whom to wait for."""
         request = SamplingRequest.from_verl(prompt_ids, sampling_params, self._settings.response_length)
-        return await self._batcher.submit(request, int(sampling_params.get("cohort", 1)))
+        cohort = None
+        if "cohort" in sampling_params:
+            cohort = Cohort(str(sampling_params["cohort"]), int(sampling_params["cohort_size"]))
+        return await self._batcher.submit(request, cohort)
 
     async def _sample(self, requests: Sequence[SamplingRequest]) -> list[TokenOutput]:
         outputs: dict[int, TokenOutput] = {}
-        for setting in sorted({request.setting for request in requests}):
-            rows = [row for row, request in enumerate(requests) if request.setting == setting]
+        for rows in _alike(requests):
             async with self._lock:
                 sampled = await asyncio.to_thread(self._sample_alike, [requests[row] for row in rows])
             outputs.update(zip(rows, sampled, strict=True))
@@ -111,7 +120,7 @@ class GenerationServer:
             temperature=temperature,
             top_p=top_p,
             top_k=top_k,
-            seed=[self._next_seed() for _ in requests],
+            seed=[request.seed for request in requests],
         )
         return [
             self._answer(
@@ -123,11 +132,6 @@ class GenerationServer:
             )
             for one in sampled
         ]
-
-    def _next_seed(self) -> int:
-        """Distinct for every sampled answer of a run; a resumed run does not repeat the first steps."""
-        self._num_sampled += 1
-        return hash((self._settings.seed, self._global_steps or 0, self._num_sampled)) & (2**63 - 1)
 
     async def load_weights(self, named_arrays: Sequence[tuple[str, Any]], lora_scale: float | None) -> None:
         """Take full weights, or adapters when there is a scale."""
@@ -164,3 +168,13 @@ class GenerationServer:
 
     async def resume_kv_cache(self) -> None:
         """No cache outlives a batch."""
+
+
+def _alike(requests: Sequence[SamplingRequest]) -> list[list[int]]:
+    """Which are sampled in one call, in an order that does not depend on which came first."""
+    calls: list[list[int]] = []
+    for setting in sorted({request.setting for request in requests}):
+        rows = [row for row, request in enumerate(requests) if request.setting == setting]
+        rows.sort(key=lambda row: (requests[row].seed, requests[row].prompt_ids))
+        calls += [rows[first : first + _MOST_ROWS] for first in range(0, len(rows), _MOST_ROWS)]
+    return calls

@@ -2,8 +2,9 @@
 
 verl starts Ray, Ray starts a dozen processes in sessions of their own, and those start judges. The
 supervisor makes itself the reaper of all its descendants (Linux), so that an orphan becomes its
-child; when the command ends, when the supervisor is told to stop (SIGTERM, SIGINT) or when its own
-parent is gone, it ends every descendant: SIGTERM to the command, then SIGKILL to the rest, then wait.
+child. When the command ends or the supervisor is told to stop (SIGTERM, SIGINT), it ends every descendant:
+SIGTERM to the command, then SIGKILL to the rest, then wait. When its own parent is gone nobody waits for
+an orderly end: all are killed at once, so that a run that is resumed finds its folder quiet.
 
 Not guaranteed: the same on systems without `prctl` (only the command's own session is ended there),
 or when the supervisor itself is killed with SIGKILL.
@@ -46,10 +47,11 @@ def main(command: Sequence[str]) -> int:
         while process.poll() is None and not stop.requested and os.getppid() == parent:
             time.sleep(_POLL_S)
         stopped = process.poll() is None
-        if stopped:
+        if stopped and os.getppid() == parent:
             _terminate(process)
     finally:
         end_descendants(process.pid)
+        process.poll()
     return 128 + signal.SIGTERM if stopped else int(process.returncode)
 
 

@@ -9,11 +9,14 @@ What differs from verl's own synchronous trainer:
   without a critic and a KL term those with advantage 0; a batch without any signal makes no update;
 - the weight of the KL term may follow the distance to the start model, and is part of a checkpoint;
 - how far rollout and policy are apart is measured also where the policy's own log-probabilities are used;
+- prompts are named by step and place, and rows stand in the order of these names, whichever episode
+  ended first: a step that is done again is the same step;
 - training ends after the current step, with a checkpoint, when the stop file appears.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -35,7 +38,13 @@ from coding_framework.training.rl.advantage import group_name, turn_advantages, 
 from coding_framework.training.rl.kept_rows import write_rows
 from coding_framework.training.rl.kl_band import KLWeight
 from coding_framework.training.rl.logprob_gap import METRIC as LOGPROB_GAP
-from coding_framework.training.rl.names import ADVANTAGE_NAME, TRAINER_NAME
+from coding_framework.training.rl.names import (
+    ADVANTAGE_NAME,
+    GROUP_FIELD,
+    GROUP_SIZE_FIELD,
+    TRAINER_NAME,
+    prompt_name,
+)
 from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.trained_rows import trained_rows
@@ -76,6 +85,7 @@ class TurnTrainer(PlacedTrainer):
             config.trainer.v1.trainer_mode = "sync"
         super().__init__(config)
         self.replay_buffer.poll_interval = _POLL_S
+        self._prompts_of_step: dict[int, int] = {}
         self._settings = WorkerSettings.from_environment()
         self._kl = KLWeight(coef=self._rl.kl_coef) if self._rl.kl_band.enabled else None
         self._rows_of_step = 0
@@ -94,16 +104,22 @@ class TurnTrainer(PlacedTrainer):
             write_rows(self._settings.rl_dir, self.global_steps, trained_rows(batch, self._used_keys))
         return batch
 
-    def _balance_batch(self, batch: Any, metrics: dict[str, Any], *rest: Any, **named: Any) -> Any:
-        """In an order of its own: verl's follows random names, and optimizer steps are cut out of it."""
+    def _next_train_batch(self, num_prompts: int | None = None) -> Any:
+        batch = super()._next_train_batch(num_prompts)
+        first = self._prompts_of_step.get(self.global_steps, 0)
+        self._prompts_of_step = {self.global_steps: first + len(batch)}
+        names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
+        batch.update(tu.get_tensordict({"uid": np.array(names, dtype=object)}))
+        tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
+        size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
+        tu.assign_non_tensor_data(batch, GROUP_SIZE_FIELD, size)
+        return batch
+
+    def _balance_batch(self, batch: Any, metrics: dict[str, Any], *args: Any, **options: Any) -> Any:
+        """In the order of the names: optimizer steps are cut out of it."""
         self._rows_of_step = len(batch)
-        drawn = tq.kv_batch_get(
-            keys=batch.keys, partition_id=batch.partition_id, select_fields=["index", "session_id"]
-        )
-        places = list(zip(drawn["index"], drawn["session_id"], batch.keys, strict=True))
-        places = [(int(index), int(session), turn_of_key(key)) for index, session, key in places]
-        batch.reorder(sorted(range(len(batch)), key=places.__getitem__))
-        return super()._balance_batch(batch, metrics, *rest, **named)
+        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: _place_of_key(batch.keys[row])))
+        return super()._balance_batch(ordered, metrics, *args, **options)
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
         cut = self._cut(dp_size)
@@ -222,6 +238,11 @@ class TurnTrainer(PlacedTrainer):
             if self.global_steps % self.config.trainer.save_freq:
                 self._save_checkpoint()
             self.total_training_steps = self.global_steps
+
+
+def _place_of_key(key: str) -> tuple[int, ...]:
+    """Step, prompt, episode and turn."""
+    return tuple(int(number) for number in re.findall(r"\d+", key))
 
 
 def _rows_with_tokens(masks: torch.Tensor) -> list[int]:

@@ -1,7 +1,13 @@
-"""Starts verl below a supervisor, and ends both surely."""
+"""Starts verl below a supervisor, and ends both surely.
+
+Guaranteed: verl's processes of an earlier start have ended before those of the next one begin, also
+where the earlier launcher was killed: the supervisor holds a lock of the run folder until all are gone.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -11,9 +17,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from coding_framework.errors import TrainingError
+from coding_framework.monitoring.storage import storage_errors
 from coding_framework.training.rl.paths import RLPaths
 
 _END_S = 40.0
+_QUIET_S = 60.0
 
 
 @contextmanager
@@ -24,8 +33,33 @@ def ray_folder() -> Iterator[Path]:
 
 
 @contextmanager
+def quiet_folder(paths: RLPaths) -> Iterator[int]:
+    """Wait until the processes of an earlier start have ended; yields the lock for the next ones."""
+    with storage_errors(paths.processes):
+        paths.rl_dir.mkdir(parents=True, exist_ok=True)
+        lock = os.open(paths.processes, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        deadline = time.monotonic() + _QUIET_S
+        while not _locked(lock):
+            if time.monotonic() > deadline:
+                raise TrainingError(f"processes of an earlier start still train in {paths.run_dir}: end them")
+            time.sleep(0.1)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
 def supervised(
-    command: Sequence[str], environment: dict[str, str], paths: RLPaths
+    command: Sequence[str], environment: dict[str, str], paths: RLPaths, lock: int
 ) -> Iterator[subprocess.Popen[bytes]]:
     supervisor = [sys.executable, "-m", "coding_framework.training.rl.supervisor", *command]
     with paths.log.open("ab") as log:
@@ -37,6 +71,7 @@ def supervised(
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            pass_fds=(lock,),
         )
     try:
         yield process

@@ -15,8 +15,10 @@ from typing import Any
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.environment import passed_on
+from coding_framework.training.rl.process_watch import watched
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.vllm_server import start_early
+from coding_framework.training.rl.worker_settings import WorkerSettings
 
 
 def main(overrides: Sequence[str]) -> None:
@@ -77,7 +79,8 @@ def _train(config: Any) -> None:
             teacher_client=trainer.get_teacher_client(),
             reward_loop_worker_handles=trainer.get_reward_handles(),
         )
-        trainer.fit(episodes)
+        with watched(WorkerSettings.from_environment().lost_file):
+            trainer.fit(episodes)
         trainer.logger.finish(exit_code=0)
     finally:
         tq.close()

@@ -72,6 +72,11 @@ class WorkerSettings(Record):
         """When it exists, training ends after the current step."""
         return self.rl_dir / "stop"
 
+    @property
+    def lost_file(self) -> Path:
+        """When it exists, a process that the run needs has died; it says which."""
+        return self.rl_dir / "lost.txt"
+
     def write(self) -> Path:
         self.rl_dir.mkdir(parents=True, exist_ok=True)
         path = self.rl_dir / "worker.json"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from coding_framework.errors import StorageError, UserError
 
 KEPT = 2
-"""Older checkpoints are removed."""
+"""Older checkpoints are removed; of a finished run the last one stays, from which it can be extended."""
 STATE_FILE = "trainer_state.pt"
 WEIGHTS_FILE = "trained.safetensors"
 
@@ -56,9 +56,14 @@ def save_checkpoint(folder: Path, state: TrainerState, model: Any, optimizer: An
             f"the checkpoint of step {state.step} could not be written to {folder}: {error}. Free some space "
             f"and run again with --resume: the checkpoint before it is intact"
         ) from error
-    for old in checkpoints_in(folder)[:-KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
+    prune_checkpoints(folder, keep=KEPT)
     return target
+
+
+def prune_checkpoints(folder: Path, *, keep: int) -> None:
+    """Leave the newest."""
+    for old in checkpoints_in(folder)[:-keep]:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def checkpoints_in(folder: Path) -> list[Path]:

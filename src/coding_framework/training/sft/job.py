@@ -8,6 +8,7 @@ from pathlib import Path
 
 from coding_framework.agents.models.loading import load_tokenizer
 from coding_framework.config import SFTConfig
+from coding_framework.training.sft.checkpoint import prune_checkpoints
 from coding_framework.training.sft.engine import SFTEngine
 from coding_framework.training.sft.examples import Example
 from coding_framework.training.sft.export import export_model
@@ -52,11 +53,12 @@ class Listener:
 def do_job(job: SFTJob, team: Team, listener: Listener) -> SFTLeft | None:
     """Train; the first of a team also exports, and its listener alone decides."""
     tokenizer = load_tokenizer(job.model_path)
+    checkpoints = job.output_dir / "checkpoints"
     engine = SFTEngine(
         job.examples,
         job.config,
         job.model_path,
-        job.output_dir / "checkpoints",
+        checkpoints,
         tokenizer.pad_token_id,
         job.seed,
         job.attention,
@@ -69,4 +71,5 @@ def do_job(job: SFTJob, team: Team, listener: Listener) -> SFTLeft | None:
     if team.rank:
         return None
     adapter_dir, model_dir = export_model(engine.model, tokenizer, job.model_path, job.output_dir)
+    prune_checkpoints(checkpoints, keep=1)
     return SFTLeft(adapter_dir, model_dir, engine.state.losses)

@@ -1,0 +1,70 @@
+"""What happens to a training in a long night, and that its curve does not tell.
+
+`endurance.py` beside this file kills more often and at random; here a kill hits where it is wanted.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from endurance import (
+    alive,
+    compare,
+    fresh,
+    kill,
+    killed_and_resumed,
+    pid_of,
+    run_folder,
+    start,
+    steps_done,
+    uninterrupted,
+    wait_for,
+    wait_until,
+)
+
+from coding_framework.training.rl.supervisor import descendants
+
+pytest.importorskip("verl")
+pytestmark = pytest.mark.slow
+
+
+def test_sft_that_is_killed_at_random_moments_gives_the_curve_of_one_that_is_not(tmp_path: Path) -> None:
+    outcome = killed_and_resumed("sft", tmp_path, steps=30, kills=2, seed=74)
+    assert len(outcome.kills) == 2
+
+
+def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tell(tmp_path: Path) -> None:
+    """One story, because every start of Ray costs half a minute."""
+    alone = uninterrupted("rl", tmp_path / "alone", steps=8).run
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    (folder / "model").symlink_to(tmp_path / "alone" / "model")
+
+    process = fresh("rl", folder, steps=6)
+    wait_until(process, lambda: steps_done(folder, "rl") >= 1)
+    run = run_folder(folder)
+    assert run is not None
+    started = descendants(process.pid)
+    os.kill(pid_of("ray::AgentLoopWorker", process), signal.SIGKILL)
+    began = time.monotonic()
+    text = wait_for(folder, process, code=6)
+    assert time.monotonic() - began < 60
+    assert "error: the process that runs the episodes died (killed, or out of memory)" in text
+    assert f"--resume {run.path}" in text
+    assert alive(started) == []
+
+    process = start(folder, "--resume", str(run.path))
+    wait_until(process, lambda: steps_done(folder, "rl") >= 4)
+    kill(process)
+
+    process = start(folder, "--resume", str(run.path), "--set=rl.steps=8")
+    wait_for(folder, process)
+    assert compare("rl", alone, run) <= 1e-5
+    assert len(list((run.checkpoints / "rl").glob("global_step_*"))) == 1, "a finished run keeps the last"
+
+    again = start(folder, "--resume", str(run.path), "--set=rl.learning_rate=1")
+    assert "rl.learning_rate cannot change in a run that has begun" in wait_for(folder, again, code=2)
