@@ -137,7 +137,7 @@ def _algorithm(rl: RLConfig) -> str:
 
 
 def _updates(rl: RLConfig) -> str:
-    passes = f", each step {rl.epochs} times" if rl.epochs > 1 else ""
+    passes = f", each step gone through {rl.epochs} times" if rl.epochs > 1 else ""
     return passes + (f", in updates of {rl.update_turns} turns" if rl.update_turns else "")
 
 
