@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import shlex
 import signal
 import socket
@@ -86,10 +87,12 @@ def test_it_has_the_sizes_that_the_presets_count_on() -> None:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a head with the file's own settings of the system, and with sizes of a test."""
     from ray.util import get_node_ip_address
 
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")  # whatever this machine keeps for other clusters
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     spilling = {"type": "filesystem", "params": {"directory_path": [str(tmp_path / "spill")]}}
     system = {**system_config(), "object_spilling_config": json.dumps(spilling)}
     address = f"{get_node_ip_address()}:{_free_port()}"
