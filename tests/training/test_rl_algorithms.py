@@ -22,7 +22,7 @@ from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Conversation
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.export import latest_checkpoint
+from coding_framework.training.rl.checkpoints import latest_checkpoint
 from coding_framework.training.rl.kept_rows import TrainedRow, read_rows
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
