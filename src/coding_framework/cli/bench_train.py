@@ -42,7 +42,8 @@ def train(
     from coding_framework.training.plan.make import make_plan
 
     machine = look_at_machine()
-    chosen = make_plan(load_config(config, set_ or (), {"model.name": model} if model else {}), machine).config
+    asked = load_config(config, set_ or (), {"model.name": model} if model else {})
+    chosen = make_plan(asked, machine).config
     path, warm_start = fetch(chosen.model.name), None
     with steps_shown() as step:
         if chosen.sft.enabled:
