@@ -98,7 +98,7 @@ class RunFolder:
         return self.path / "report.html"
 
     def append_metric(self, point: MetricPoint) -> None:
-        append_line(self.path / "metrics.jsonl", point.model_dump_json())
+        append_line(self.path / "metrics.jsonl", point.model_dump_json(), synced=True)
 
     def append_conversation(self, conversation: Conversation) -> None:
         append_line(self.path / "conversations.jsonl", conversation.model_dump_json())
