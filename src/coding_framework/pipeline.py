@@ -192,7 +192,7 @@ class Pipeline:
         pairs_path = self._pairs()
         self._stop_if_asked()
         pairs = read_pairs(pairs_path)
-        asked = planned_steps(pairs, self.config.sft)
+        asked = planned_steps(pairs, self.config.sft, base)
         done = self.run.phase_result("sft", PhaseDone)
         if done is not None and asked <= (done.asked or done.count):
             return done.path
