@@ -8,17 +8,19 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+import transformers
+
+from coding_framework.agents.models.kv_rows import register_attention as sampling_attention
 from coding_framework.agents.models.plain_attention import not_plain
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError
+from coding_framework.training.packed_attention import register_packed_attention
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.make import make_plan
-
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-
-from coding_framework.agents.models.kv_rows import register_attention as sampling_attention
-from coding_framework.training.packed_attention import register_packed_attention
 from coding_framework.training.sft.attention import register_attention as sft_attention
 
 SIZES: dict[str, Any] = {

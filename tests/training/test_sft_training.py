@@ -278,7 +278,7 @@ def test_a_checkpoint_is_synced_before_it_takes_its_name(
     fsync = os.fsync
 
     def listening(descriptor: int) -> None:
-        synced.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
         fsync(descriptor)
 
     monkeypatch.setattr("coding_framework.monitoring.storage.os.fsync", listening)

@@ -1,4 +1,4 @@
-"""Which models our own attention computes right: those of which every token sees all tokens before it, evenly.
+"""Which models our own attention computes right: those of which every token sees all before it, evenly.
 
 Sampling (`kv_rows`), SFT (`training/sft/attention`) and packed rows (`training/packed_attention`) each have a
 function in the place of transformers' own. None of them knows a sliding window, softcapped scores or sinks,
@@ -21,8 +21,8 @@ def require_plain(options: Mapping[str, object], longest: int) -> None:
     window, asked = options.get("sliding_window"), [name for name in ("softcap", "s_aux") if name in options]
     if isinstance(window, int) and window < longest:
         raise ConfigError(
-            f"this model sees {window} tokens back at most (sliding_window), a row has {longest}, and that is "
-            f"not supported: keep rows to {window} tokens or take another model"
+            f"this model sees {window} tokens back at most (sliding_window), a row has {longest}, and that "
+            f"is not supported: keep rows to {window} tokens or take another model"
         )
     unknown = [name for name in asked if options[name] is not None]
     if unknown:
@@ -32,11 +32,12 @@ def require_plain(options: Mapping[str, object], longest: int) -> None:
 
 
 def not_plain(config: Mapping[str, Any], longest: int) -> str | None:
-    """The same of a model's `config.json`, with rows of so many tokens at most; None where nothing is wrong."""
+    """The same of a model's `config.json`, with rows of so many tokens at most; None where all is well."""
     text = {**config, **config.get("text_config", {})}
     caps = [name for name in _CAPS if text.get(name) is not None]
     if caps:
-        return f"its {' and '.join(caps)} would be left out, with model.attention=sdpa too: take another model.name"
+        named = " and ".join(caps)
+        return f"its {named} would be left out, with model.attention=sdpa too: take another model.name"
     window = text.get("sliding_window") if text.get("use_sliding_window", True) else None
     if isinstance(window, int) and window < longest:
         return (

@@ -56,7 +56,7 @@ def run_sft(
 
 
 def count_steps(pairs: Sequence[PairLike], config: SFTConfig, model_path: Path) -> int:
-    """How many steps `run_sft` will take. Passes are counted over the pairs that fit, so these are tokenised."""
+    """How many steps `run_sft` will take: passes count the pairs that fit, which only the tokenizer tells."""
     if config.epochs is None:
         return config.num_steps(len(pairs))
     require_transformers()
