@@ -1,8 +1,8 @@
 """Kill a training with SIGKILL at random moments, resume it, and compare with one that was left alone.
 
-    python tests/training/endurance.py sft --kills 10 --seed 1
-    python tests/training/endurance.py rl --kills 10 --seed 1
-    python tests/training/endurance.py rl --variant ppo --kills 3 --steps 8 --set rl.epochs=2
+    PYTHONPATH=tests python tests/training/endurance.py sft --kills 10 --seed 1
+    PYTHONPATH=tests python tests/training/endurance.py rl --kills 10 --seed 1
+    PYTHONPATH=tests python tests/training/endurance.py rl --variant ppo --kills 3 --steps 8 --set rl.epochs=2
 
 Each run is `cuda-rl train` in a process group of its own on a model of a few thousand weights. A kill
 hits the whole group at a moment that is drawn from the seed: mostly somewhere in the steps, sometimes

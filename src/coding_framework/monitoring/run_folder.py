@@ -125,7 +125,10 @@ class RunFolder:
             return None
 
     def mark_done(self, phase: str, record: Record, *, seconds: float | None = None) -> None:
-        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder."""
+        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder.
+
+        What it made is to be synced before: this is.
+        """
         finished = FinishedPhase(
             name=phase,
             finished_at=datetime.now(UTC),

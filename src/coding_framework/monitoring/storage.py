@@ -89,6 +89,14 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def sync_below(folder: Path) -> None:
+    """`sync` for every file in it and every folder, itself last."""
+    for parent, _, files in os.walk(folder, topdown=False):
+        for name in files:
+            sync(Path(parent, name))
+        sync(Path(parent))
+
+
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
     """An empty folder beside `target` that takes its place when the block ends well; else nothing is changed.
@@ -100,10 +108,7 @@ def replacing_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
         yield beside
-        for parent, _, files in os.walk(beside, topdown=False):
-            for name in files:
-                sync(Path(parent, name))
-            sync(Path(parent))
+        sync_below(beside)
         shutil.rmtree(target, ignore_errors=True)
         beside.rename(target)
         sync(target.parent)
