@@ -35,7 +35,7 @@ from coding_framework.monitoring.results import EvaluationReport, ModelLabel, Mo
 from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
-from coding_framework.monitoring.storage import write_whole
+from coding_framework.monitoring.storage import storage_errors, sync_below, write_whole
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
@@ -192,7 +192,7 @@ class Pipeline:
         pairs_path = self._pairs()
         self._stop_if_asked()
         pairs = read_pairs(pairs_path)
-        asked = planned_steps(pairs, self.config.sft)
+        asked = planned_steps(pairs, self.config.sft, base)
         done = self.run.phase_result("sft", PhaseDone)
         if done is not None and asked <= (done.asked or done.count):
             return done.path
@@ -267,6 +267,8 @@ class Pipeline:
                 resume=True,
             )
             result = await trainer.train()
+        with storage_errors(result.model_path):
+            sync_below(result.model_path)
         # With a policy for each agent they were timed one by one.
         seconds = time.monotonic() - start if self.config.rl.adapters == "shared" else None
         self.run.mark_done("rl", PhaseDone(path=result.model_path, count=result.steps), seconds=seconds)

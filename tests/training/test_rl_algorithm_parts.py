@@ -272,6 +272,25 @@ def test_the_plan_knows_the_critic() -> None:
     assert card_users(resolve(config(algorithm="ppo", num_gpus=2), MACHINE))[1][:2] == ["actor", "critic"]
 
 
+def test_the_plan_knows_what_transformers_samples_with() -> None:
+    shape = model_shape("smollm2-135m-instruct")
+    assert shape is not None
+    with_adapter, without = (resolve(config(lora_rank=rank), MACHINE) for rank in (16, 0))
+    held = memory.rl_host(with_adapter, shape).parts
+    kept = "its layers without the adapter"
+    assert held["sampling model"] == 4 * shape.parameters
+    assert 0.9 * held["sampling model"] > held[kept] > 0.7 * held["sampling model"]
+    assert memory.rl_host(without, shape).parts[kept] == 0
+    on_cards = [
+        resolve(config(num_gpus=2, rollout="transformers", gpus=gpus), MACHINE)
+        for gpus in ({}, {"rollout": 1})
+    ]
+    beside, apart = (memory.rl_actor_card(one, shape).parts for one in on_cards)
+    assert beside["sampling model"] == 2 * shape.parameters
+    assert "sampling model" not in apart
+    assert memory.rl_rollout_card(on_cards[1], shape).parts["sampling model"] == 2 * shape.parameters
+
+
 def test_log_probabilities_are_recomputed_where_a_batch_is_used_more_than_once() -> None:
     assert not RLConfig().recomputes_log_probs
     assert RLConfig(epochs=2).recomputes_log_probs

@@ -98,7 +98,7 @@ class RunFolder:
         return self.path / "report.html"
 
     def append_metric(self, point: MetricPoint) -> None:
-        append_line(self.path / "metrics.jsonl", point.model_dump_json())
+        append_line(self.path / "metrics.jsonl", point.model_dump_json(), synced=True)
 
     def append_conversation(self, conversation: Conversation) -> None:
         append_line(self.path / "conversations.jsonl", conversation.model_dump_json())
@@ -125,7 +125,10 @@ class RunFolder:
             return None
 
     def mark_done(self, phase: str, record: Record, *, seconds: float | None = None) -> None:
-        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder."""
+        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder.
+
+        What it made is to be synced before: this is.
+        """
         finished = FinishedPhase(
             name=phase,
             finished_at=datetime.now(UTC),

@@ -20,6 +20,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.shape import model_shape
+from coding_framework.training.rl.leftovers import shared_bytes_left
 
 
 def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None = None) -> TrainingPlan:
@@ -34,7 +35,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
-        *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
+        *no_room(resolved, _taken_up(machine, run), shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)
     folder = run.path if run else resolved.run.output_dir / run_name(resolved.run.name)
@@ -62,6 +63,12 @@ def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Sett
             if isinstance(after, tuple):
                 value = list(after)
             yield Settled(key=prefix + name, value=value)
+
+
+def _taken_up(machine: Machine, run: RunFolder | None) -> Machine:
+    """With the shared memory that a killed start of this run holds: it goes before any is needed."""
+    free, left = machine.free_shared_bytes, shared_bytes_left(run.path) if run else 0
+    return machine if free is None else machine.model_copy(update={"free_shared_bytes": free + left})
 
 
 def _devices(config: FrameworkConfig, machine: Machine) -> tuple[DevicePlan, ...]:

@@ -14,6 +14,7 @@ from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.shape import strange_attention
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -71,6 +72,8 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
             "to train name one model"
         )
+    if (strange := strange_attention(config)) is not None:
+        yield _wrong(f"{config.model.name} cannot be trained: {strange}")
     rl = config.rl
     if not rl.enabled:
         return

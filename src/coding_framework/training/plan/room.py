@@ -54,7 +54,7 @@ def _cards(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iter
         yield from _too_much(held, card.memory_bytes, f"RL on {card.name}", _RL_ADVICE)
     if config.rl.enabled and config.rl.gpus.rollout:
         held = memory.rl_rollout_card(config, shape)
-        yield from _too_much(held, card.memory_bytes, f"vLLM on {card.name}", _RL_ADVICE)
+        yield from _too_much(held, card.memory_bytes, f"sampling on {card.name}", _RL_ADVICE)
     if config.rl.enabled and config.rl.gpus.reference:
         held = memory.rl_reference_card(config, shape)
         yield from _too_much(held, card.memory_bytes, f"the reference on {card.name}", _RL_ADVICE)

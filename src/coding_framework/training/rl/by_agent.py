@@ -19,6 +19,7 @@ import structlog
 from coding_framework.agents.models.agent_folder import AgentFolder
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.storage import storage_errors, sync_below
 from coding_framework.records import AgentRole
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.opening_player import first_turn_alone, play_openings
@@ -78,6 +79,8 @@ class _Training:
     async def _train(self, phase: str, job: RLJob, start: float, resume: bool) -> RLResult:
         log.info("policy_of_an_agent", agent=job.settings.agent, starts_from=str(job.model_path))
         result = await run_rl(job, on_step=self.on_step, should_stop=self.should_stop, resume=resume)
+        with storage_errors(result.model_path):
+            sync_below(result.model_path)
         self.run.mark_done(phase, result, seconds=time.monotonic() - start)
         return result
 

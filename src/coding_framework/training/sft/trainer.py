@@ -55,6 +55,15 @@ def run_sft(
     )
 
 
+def count_steps(pairs: Sequence[PairLike], config: SFTConfig, model_path: Path) -> int:
+    """How many steps `run_sft` will take: passes count the pairs that fit, which only the tokenizer tells."""
+    if config.epochs is None:
+        return config.num_steps(len(pairs))
+    require_transformers()
+    examples, _ = tokenize_pairs(load_tokenizer(model_path), pairs, config.max_length)
+    return config.num_steps(len(examples))
+
+
 def _do(job: SFTJob, workers: int, listener: Listener) -> SFTLeft:
     if workers > 1:
         return train_in_team(job, workers, listener)
