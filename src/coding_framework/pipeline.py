@@ -41,7 +41,8 @@ from coding_framework.training.multi_turn_conversation import MultiTurnConversat
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
 from coding_framework.training.plan.resolve import resolve
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import reward_of
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
@@ -247,7 +248,7 @@ class Pipeline:
         if done is not None:
             self.run.forget_phases("evaluation_rl", "evaluation")
         start = time.monotonic()
-        reward = CUDAPerformanceReward(self.config.reward)
+        reward = reward_of(self.config.reward)
         reached = _StepCounter()
         with progress_bar("GRPO (verl)", self.config.rl.all_steps) as bar:
 
@@ -351,6 +352,7 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
     config = resolve(config, look_at_machine())
+    checked_reward(config.reward)
     path = fetch(config.model.name)
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
@@ -363,7 +365,7 @@ async def _sample_and_count(
     pool: JudgePool,
     on_conversation: Callable[[Conversation], None],
 ) -> ModelResult:
-    tasks = [get_task(name) for name in evaluation_tasks(config)]
+    tasks, reward = [get_task(name) for name in evaluation_tasks(config)], reward_of(config.reward)
     total = len(tasks) * config.evaluation.samples_per_task
     with progress_bar(f"evaluating {label}", total) as bar:
 
@@ -378,7 +380,7 @@ async def _sample_and_count(
             label=label,
             model_path=path,
             judge=pool.judge_async,
-            reward=CUDAPerformanceReward(config.reward),
+            reward=reward,
             on_conversation=report,
         )
 

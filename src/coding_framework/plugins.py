@@ -31,6 +31,17 @@ def load_object(reference: str, group: str) -> object:
     return _attribute_of(_module(module, reference), attribute, reference)
 
 
+def search_path() -> tuple[str, ...]:
+    """Where objects are found from here; another process that is given it finds the same ones."""
+    folders = [str(Path(entry).resolve()) for entry in (*sys.path, "") if Path(entry).is_dir()]
+    return tuple(dict.fromkeys(folders))
+
+
+def extend_search_path(folders: Iterable[str]) -> None:
+    """Look there as well: behind all that is installed, so that nothing of it is hidden."""
+    sys.path += [folder for folder in folders if folder not in sys.path]
+
+
 def _of_entry_point(name: str, group: str) -> object:
     known = {entry.name: entry for entry in entry_points(group=group)}
     if name in known:

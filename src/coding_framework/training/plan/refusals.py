@@ -14,6 +14,7 @@ from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -52,6 +53,7 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _cluster(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
+    yield from _own_reward(config)
 
 
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
@@ -244,6 +246,14 @@ def _reference(config: FrameworkConfig) -> Iterator[Refusal]:
             "set "
             "rl.gpus.reference=0, or rl.lora_rank=0 to train all weights"
         )
+
+
+def _own_reward(config: FrameworkConfig) -> Iterator[Refusal]:
+    """One of the user's own is tried, in a process of its own too."""
+    try:
+        checked_reward(config.reward)
+    except FrameworkError as error:
+        yield _wrong(str(error))
 
 
 def _without_gpu(config: FrameworkConfig) -> Iterator[Refusal]:
