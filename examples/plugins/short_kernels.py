@@ -24,6 +24,7 @@ class ShortKernels:
         unknown = set(config.options) - {"half_length", "prefer"}
         if unknown:
             raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
+        self.config = config  # by which worker processes build the same
         self.half = float(config.options.get("half_length", 800))  # type: ignore[arg-type]
         self.prefer_long = {"short": False, "long": True}[str(config.options.get("prefer", "short"))]
 

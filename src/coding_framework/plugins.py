@@ -8,8 +8,11 @@ imported in this process, from the installed packages and the folder of the comm
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterable
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -40,6 +43,27 @@ def search_path() -> tuple[str, ...]:
 def extend_search_path(folders: Iterable[str]) -> None:
     """Look there as well: behind all that is installed, so that nothing of it is hidden."""
     sys.path += [folder for folder in folders if folder not in sys.path]
+
+
+def require_arguments(function: Callable[..., object], names: tuple[str, ...], who: str) -> None:
+    """Raises where `function` cannot be called with so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of a callable that C code brought
+        return
+    try:
+        signature.bind(*names)
+    except TypeError as error:
+        raise ConfigError(f"{who} takes {signature}, but it is given ({', '.join(names)}): {error}") from None
+
+
+def raised(error: Exception) -> str:
+    """An exception of the user's code in words, with the last line of theirs that it came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = (*sysconfig.get_paths().values(), str(Path(__file__).parent))
+    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
+    last = (theirs or frames)[-1]
+    return f"{type(error).__name__}: {error} ({Path(last.filename).name}, line {last.lineno})"
 
 
 def _of_entry_point(name: str, group: str) -> object:

@@ -47,7 +47,8 @@ def optimize(
         typer.Option(
             "--model",
             "-m",
-            help="smollm2, a model folder, vllm:PATH, or openai:MODEL@URL.",
+            help="smollm2, a model folder, vllm:PATH, openai:MODEL@URL, or module:attribute for a model of "
+            "your own.",
             show_default="smollm2",
         ),
     ] = None,

@@ -14,6 +14,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
 from coding_framework.agents.specializer import AgentSpecializer
 from coding_framework.config import FrameworkConfig, RewardConfig
 from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
@@ -71,6 +72,8 @@ class MultiAgentVERLTrainer:
         """
         _require(config, FrameworkConfig, "config")
         _require(conversation_manager, MultiTurnConversationManager, "conversation_manager")
+        if model_path is None and names_own_model(config.model.name):
+            raise ConfigError(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
         self._conversation = conversation_manager.settings
         self._reward = _named(reward_function, conversation_manager, config)
         if resume and run_dir is not None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coding_framework.agents.models.agent_folder import is_agent_folder
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
@@ -73,6 +74,8 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
             "to train name one model"
         )
+    if names_own_model(config.model.name):
+        yield _wrong(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
     rl = config.rl
     if not rl.enabled:
         return

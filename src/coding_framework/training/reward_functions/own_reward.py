@@ -11,17 +11,15 @@ is pure. `trial.py` looks for that.
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable, Sequence
 from copy import copy
-from pathlib import Path
 from typing import TypeVar
 
 from coding_framework.config import RewardConfig
 from coding_framework.errors import ConfigError, OwnCodeError
 from coding_framework.orchestration.episode import RewardFn
 from coding_framework.orchestration.steps import AgentReward
-from coding_framework.plugins import load_object
+from coding_framework.plugins import load_object, raised, require_arguments
 from coding_framework.records import AgentRole, Evaluation, RewardComponents
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 
@@ -64,7 +62,7 @@ class OwnReward:
             return call()
         except Exception as error:
             raise OwnCodeError(
-                f"{_named(self.config)} raised {type(error).__name__}: {error} ({_line_of(error)}) {where}; "
+                f"{_named(self.config)} raised {raised(error)} {where}; "
                 "nothing was rewarded. Correct it and start again; a run goes on with --resume"
             ) from error
 
@@ -91,20 +89,19 @@ def _made(config: RewardConfig) -> RewardFn:
         _require_no_settings(config)
     if not callable(found):
         raise ConfigError(f"{_named(config)} is {_kind_of(found)}, which cannot be called")
-    _require_arguments(found, ("evaluation", "earlier"), _named(config))
+    require_arguments(found, ("evaluation", "earlier"), _named(config))
     return found
 
 
 def _built(kind: type, config: RewardConfig) -> object:
     if kind is CUDAPerformanceReward:
         raise ConfigError(f"{_named(config)} is the built-in reward: leave reward.function out")
-    _require_arguments(kind, ("config",), f"{_named(config)}, a class,")
+    require_arguments(kind, ("config",), f"{_named(config)}, a class,")
     try:
         return kind(config)
     except Exception as error:
         raise ConfigError(
-            f"{_named(config)} could not be built from the settings: {type(error).__name__}: {error} "
-            f"({_line_of(error)})"
+            f"{_named(config)} could not be built from the settings: {raised(error)}"
         ) from error
 
 
@@ -120,25 +117,9 @@ def _require_no_settings(config: RewardConfig) -> None:
         )
 
 
-def _require_arguments(function: Callable[..., object], names: tuple[str, ...], who: str) -> None:
-    try:
-        signature = inspect.signature(function)
-    except ValueError:  # of a callable that C code brought
-        return
-    try:
-        signature.bind(*names)
-    except TypeError as error:
-        raise ConfigError(f"{who} takes {signature}, but it is given ({', '.join(names)}): {error}") from None
-
-
 def _named(config: RewardConfig) -> str:
     return f"reward.function {config.function}"
 
 
 def _kind_of(value: object) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
-
-
-def _line_of(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}, line {last.lineno}"

@@ -73,7 +73,7 @@ def _require_same(
             raise ConfigError(
                 f"reward.function {reward.config.function} is not a pure function: the same evaluation "
                 f"earned {one.total:g} ({one.explanation}), and {when} {other.total:g} ({other.explanation})"
-                ". Stored conversations are scored again, so the same evaluations have to give the same reward"
+                ". Stored conversations are scored again: the same evaluations have to give the same reward"
             )
 
 
