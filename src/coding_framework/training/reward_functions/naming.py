@@ -77,6 +77,10 @@ def _name_of_object(reward: object) -> str | None:
 
 def _of_its_class(reward: object, config: RewardConfig) -> RewardConfig:
     kind = type(reward)
+    if kind.__module__ in ("builtins", "functools"):
+        raise ConfigError(
+            f"worker processes could not import a {kind.__name__}, which has no name; {_REMEDY}"
+        )
     reference = _reference(kind)
     state = getattr(reward, "__dict__", {})
     given = next((value for value in state.values() if isinstance(value, RewardConfig)), config)
@@ -86,8 +90,8 @@ def _of_its_class(reward: object, config: RewardConfig) -> RewardConfig:
     if other:
         raise ConfigError(
             f"worker processes build {reference} from the settings, and {', '.join(other)} would not be what "
-            "it is in this object: have the class read it from reward.options, or name the object at the top "
-            "level of a module"
+            "it is in this object: have the class keep the settings that it was built from (self.config) and "
+            "read the rest from reward.options, or name the object at the top level of a module"
         )
     return settings
 
