@@ -25,7 +25,7 @@ class ShortKernels:
         if unknown:
             raise ValueError(f"no such option: {', '.join(sorted(unknown))}")
         self.config = config  # by which worker processes build the same
-        self.half = float(config.options.get("half_length", 800))  # type: ignore[arg-type]
+        self.half = float(config.options.get("half_length", 800))
         self.prefer_long = {"short": False, "long": True}[str(config.options.get("prefer", "short"))]
 
     def __call__(self, evaluation: Evaluation, earlier: Sequence[Evaluation]) -> RewardComponents:

@@ -57,7 +57,7 @@ def require_arguments(function: Callable[..., object], names: tuple[str, ...], w
         raise ConfigError(f"{who} takes {signature}, but it is given ({', '.join(names)}): {error}") from None
 
 
-def raised(error: Exception) -> str:
+def raised(error: BaseException) -> str:
     """An exception of the user's code in words, with the last line of theirs that it came through."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = (*sysconfig.get_paths().values(), str(Path(__file__).parent))
@@ -92,7 +92,7 @@ def _module(name: str, reference: str) -> ModuleType:
         if name == missing or name.startswith(f"{missing}."):
             raise ConfigError(_no_module(missing, reference)) from None
         raise ConfigError(f"'{reference}': {name} needs the module {missing}, which is not here") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"'{reference}': importing {name} failed: {type(error).__name__}: {error}"
         ) from error

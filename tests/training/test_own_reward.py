@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Sequence
+from importlib import invalidate_caches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,7 @@ from coding_framework.training.plan.make import make_plan
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.reward_functions.naming import settings_of
 from coding_framework.training.reward_functions.own_reward import reward_of
-from coding_framework.training.reward_functions.trial import checked_reward, recorded_evaluations
+from coding_framework.training.reward_functions.trial import behaviour, checked_reward, recorded_evaluations
 from coding_framework.training.rl.episode_runner import EpisodeFault, EpisodeRunner
 from coding_framework.training.rl.worker_settings import WorkerSettings
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
@@ -91,6 +92,7 @@ def test_the_recorded_evaluations_are_of_all_kinds() -> None:
         ("random", "is a module, which cannot be called"),
         ("number", "gave a float instead of RewardComponents"),
         ("by_checks", r"raised ZeroDivisionError.*own_rewards.py, line \d+.* for row_sum \(no_candidate\)"),
+        ("leaves", "raised SystemExit: 0"),
         ("not_a_number", "raised ValidationError"),
         ("dice", r"not a pure function.* and the second time .*by chance"),
         ("by_hash", "not a pure function.* and in another process"),
@@ -103,7 +105,7 @@ def test_what_cannot_be_a_reward_is_refused_before_anything_is_spent(name: str, 
 
 def test_a_reward_that_other_processes_cannot_import_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("only_here")
-    module.half = own_rewards.half  # type: ignore[attr-defined]
+    module.half = own_rewards.half
     monkeypatch.setitem(sys.modules, "only_here", module)
     with pytest.raises(
         ConfigError, match=r"works in this process, but not in another .* no module only_here"
@@ -140,6 +142,7 @@ class OfTheScript(own_rewards.Patience):
         (OfTheScript, "in the script that was started"),
         (OfTheScript(RewardConfig()), "in the script that was started"),
         (own_rewards.Constant(RewardConfig(), 0.75), "value would not be what it is in this object"),
+        (own_rewards.Slotted(RewardConfig(), 0.75), "value would not be what it is in this object"),
         (functools.partial(own_rewards.half), "a partial, which has no name"),
         (own_rewards.quarter.__call__, "a method, which has no name"),
         (BUILT_IN.for_agent("optimizer"), "that of the optimizer alone"),
@@ -159,6 +162,7 @@ def test_an_object_that_workers_could_not_make_is_refused_with_the_reason(reward
         (own_rewards.Patience, own("Patience")),
         (own_rewards.quarter, own("quarter")),
         (own_rewards.Constant(RewardConfig()), own("Constant")),
+        (own_rewards.Slotted(RewardConfig()), own("Slotted")),
         (own_rewards.Twice(RewardConfig(preset="gated")), own("Twice", preset="gated")),
         (reward_of(own("half")), own("half")),
         (
@@ -207,6 +211,39 @@ def test_another_reward_is_refused_where_a_training_goes_on(worker: WorkerSettin
     )
 
 
+def test_changed_code_is_refused_where_a_training_goes_on(
+    worker: WorkerSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    written = Path(own_rewards.__file__).read_text()
+    config = RewardConfig(function="changing_reward:half")
+    for source, refused in ((written, False), (written.replace("earning(0.5)", "earning(0.625)"), True)):
+        (tmp_path / "changing_reward.py").write_text(source)
+        monkeypatch.delitem(sys.modules, "changing_reward", raising=False)
+        invalidate_caches()
+        if refused:
+            with pytest.raises(ConfigError, match="scores the recorded evaluations otherwise than when"):
+                trainer(reward_of(config), run_dir=worker.run_dir, resume=True)
+        else:
+            settings = {"reward": config, "reward_behaviour": behaviour(config)}
+            worker.model_copy(update=settings).write()
+            trainer(reward_of(config), run_dir=worker.run_dir, resume=True)
+    monkeypatch.delitem(sys.modules, "changing_reward", raising=False)
+
+
+def test_a_package_brings_a_reward_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "kernel_club-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: kernel-club\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[coding_framework.rewards]\nclub = own_rewards:half\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert checked_reward(RewardConfig(function="club"))(PASSED).total == 0.5
+    with pytest.raises(ConfigError, match="close to it: club"):
+        checked_reward(RewardConfig(function="clubb"))
+
+
 def test_the_run_keeps_its_reward_and_the_plan_names_a_bad_one(tmp_path: Path) -> None:
     config = load_config("quick", ["reward.function=own_rewards:half"])
     run = RunFolder.create(tmp_path, "run", make_plan(config, look_at_machine()).config.model_dump_json())
@@ -223,6 +260,7 @@ def worker(tmp_path: Path) -> WorkerSettings:
         run_dir=RunFolder.create(tmp_path, "run", "{}").path,
         conversation=ConversationConfig(max_turns=1),
         reward=own("stumbles_over_timeouts"),
+        reward_behaviour=behaviour(own("stumbles_over_timeouts")),
         judge=JudgeConfig(executor="emulator"),
     )
     settings.write()

@@ -11,6 +11,7 @@ one's own goes as its name, so it must have one: what workers could not make is 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from coding_framework.training.multi_turn_conversation import MultiTurnConversat
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.reward_functions.naming import settings_of
-from coding_framework.training.reward_functions.trial import checked_reward
+from coding_framework.training.reward_functions.trial import behaviour, checked_reward
 from coding_framework.training.rl.by_agent import run_rl_by_agent
 from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop
 from coding_framework.training.rl.overlong import overlong_shaping
@@ -100,6 +101,7 @@ class MultiAgentVERLTrainer:
             run_dir=run_dir.resolve(),
             conversation=self._conversation,
             reward=self._reward,
+            reward_behaviour=behaviour(self._reward),
             judge=config.judge,
             rl=config.rl,
             overlong=overlong_shaping(config),
@@ -154,12 +156,18 @@ def _named(reward: RewardFn, manager: MultiTurnConversationManager, config: Fram
 def _require_same_reward(reward: RewardConfig, run_dir: Path) -> None:
     """A run that is resumed has to become what it would have become without the stop."""
     for file in sorted((run_dir / "rl").glob("**/worker.json")):
-        before = WorkerSettings.model_validate_json(file.read_bytes()).reward
+        written = json.loads(file.read_bytes())
+        before = RewardConfig.model_validate(written["reward"])
         if before != reward:
             raise ConfigError(
-                f"the reward cannot change in a run that has begun: {run_dir} began with "
-                f"{before.title} ({file.name} has all of it), and now {reward.title} with "
-                "other settings is given: start a new run"
+                f"the reward cannot change in a run that has begun: {run_dir} began with {before.title} "
+                f"({file} has all of it), now {reward.title} with other settings is given: start a new run"
+            )
+        if written.get("reward_behaviour") != behaviour(reward):
+            raise ConfigError(
+                f"the reward cannot change in a run that has begun: the code of reward.function "
+                f"{reward.function} scores the recorded evaluations otherwise than when {run_dir} began. Put "
+                "it back, or start a new run"
             )
 
 

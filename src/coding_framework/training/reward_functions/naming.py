@@ -69,7 +69,7 @@ def _reference(named: type | FunctionType) -> str:
 def _name_of_object(reward: object) -> str | None:
     """`module:attribute` of an object that stands at the top level of a module."""
     for module in [name for name in list(sys.modules) if name != "__main__"]:
-        for attribute, value in list(vars(sys.modules[module]).items()):
+        for attribute, value in list(getattr(sys.modules[module], "__dict__", {}).items()):
             if value is reward:
                 return f"{module}:{attribute}"
     return None
@@ -82,10 +82,10 @@ def _of_its_class(reward: object, config: RewardConfig) -> RewardConfig:
             f"worker processes could not import a {kind.__name__}, which has no name; {_REMEDY}"
         )
     reference = _reference(kind)
-    state = getattr(reward, "__dict__", {})
+    state = _state(reward)
     given = next((value for value in state.values() if isinstance(value, RewardConfig)), config)
     settings = given.model_copy(update={"function": reference})
-    twin = vars(OwnReward(settings).wrapped)
+    twin = _state(OwnReward(settings).wrapped)
     other = sorted(name for name in state.keys() | twin.keys() if not _equal(state, twin, name))
     if other:
         raise ConfigError(
@@ -94,6 +94,13 @@ def _of_its_class(reward: object, config: RewardConfig) -> RewardConfig:
             "read the rest from reward.options, or name the object at the top level of a module"
         )
     return settings
+
+
+def _state(reward: object) -> dict[str, object]:
+    """Every attribute of the object itself."""
+    slots = [name for kind in type(reward).__mro__ for name in getattr(kind, "__slots__", ())]
+    kept = {name: getattr(reward, name) for name in slots if hasattr(reward, name) and name != "__dict__"}
+    return {**kept, **getattr(reward, "__dict__", {})}
 
 
 def _equal(state: dict[str, object], twin: dict[str, object], name: str) -> bool:

@@ -60,7 +60,7 @@ class OwnReward:
     def _guarded(self, call: Callable[[], Result], where: str) -> Result:
         try:
             return call()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise OwnCodeError(
                 f"{_named(self.config)} raised {raised(error)} {where}; "
                 "nothing was rewarded. Correct it and start again; a run goes on with --resume"
@@ -99,7 +99,7 @@ def _built(kind: type, config: RewardConfig) -> object:
     require_arguments(kind, ("config",), f"{_named(config)}, a class,")
     try:
         return kind(config)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{_named(config)} could not be built from the settings: {raised(error)}"
         ) from error

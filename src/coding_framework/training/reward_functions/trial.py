@@ -9,6 +9,7 @@ process alone has a time limit.
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,15 @@ def checked_reward(config: RewardConfig) -> Reward:
     if isinstance(reward, OwnReward):
         _try(reward)
     return reward
+
+
+def behaviour(config: RewardConfig) -> str | None:
+    """Sixteen hex digits that change when the user's code scores a recorded evaluation otherwise; None for
+    the built-in reward, which its settings describe."""
+    reward = reward_of(config)
+    if not isinstance(reward, OwnReward):
+        return None
+    return hashlib.sha256(_SCORES.dump_json(_scores(reward))).hexdigest()[:16]
 
 
 def _try(reward: OwnReward) -> None:

@@ -29,6 +29,8 @@ class WorkerSettings(Record):
     """Shape of an episode."""
     reward: RewardConfig
     """How it is rewarded."""
+    reward_behaviour: str | None = None
+    """How a reward of a user's own scores the recorded evaluations (`trial.behaviour`)."""
     module_folders: tuple[str, ...] = Field(default_factory=search_path)
     """Where the launcher finds modules; its workers look there as well, for what is a user's own."""
     judge: JudgeConfig
