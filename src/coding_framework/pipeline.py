@@ -379,7 +379,7 @@ async def _sample_and_count(
     pool: JudgePool,
     on_conversation: Callable[[Conversation], None],
 ) -> ModelResult:
-    tasks, reward = [get_task(name) for name in evaluation_tasks(config)], reward_of(config.reward)
+    tasks = [get_task(name) for name in evaluation_tasks(config)]
     total = len(tasks) * config.evaluation.samples_per_task
     with progress_bar(f"evaluating {label}", total) as bar:
 
@@ -394,7 +394,7 @@ async def _sample_and_count(
             label=label,
             model_path=path,
             judge=pool.judge_async,
-            reward=reward,
+            reward=reward_of(config.reward),
             on_conversation=report,
         )
 
