@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernel_words_model import right_answer, write_kernel_words_model
+from kernel_words_model import write_kernel_words_model
 
 from coding_framework.config import ConversationConfig, FrameworkConfig, JudgeConfig, RewardConfig, RLConfig
+from coding_framework.data.tasks import get_task
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.orchestration.episode import RewardFn
 from coding_framework.plugins import load_object
@@ -23,10 +24,11 @@ pytestmark = pytest.mark.slow
 
 TASK = "vector_add"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugins" / "short_kernels.py"
-SHORT = right_answer(TASK)
-LONG = SHORT.replace("```cuda\n", "```cuda\n" + "// the same kernel with many words before it\n" * 40)
+SHORT_KERNEL = get_task(TASK).baseline.strip()
+LONG_KERNEL = "// the same kernel with many words before it\n" * 40 + SHORT_KERNEL
+SHORT, LONG = (f"```cuda\n{kernel}\n```\n" for kernel in (SHORT_KERNEL, LONG_KERNEL))
 CONFIG = FrameworkConfig(
-    rl=RLConfig(steps=6, prompts_per_step=1, group_size=8, save_every=6, learning_rate=1e-2, lora_rank=0),
+    rl=RLConfig(steps=16, prompts_per_step=1, group_size=8, save_every=16, learning_rate=1e-2, lora_rank=0),
     conversation=ConversationConfig(
         max_turns=1, max_prompt_tokens=512, max_response_tokens=16, early_stop_reward=1.0
     ),
@@ -46,7 +48,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 async def test_opposite_rewards_teach_opposite_kernels(own_folder: Path) -> None:
     """One reward is named in the config, the other is passed as an object."""
-    model = write_kernel_words_model(own_folder / "model", TASK, (SHORT, LONG))
+    model = write_kernel_words_model(own_folder / "model", TASK, SHORT_KERNEL, LONG_KERNEL)
     before = probability_of_short(model)
     named = reward_of(RewardConfig(function="short_kernels:ShortKernels"))
     kind = load_object("short_kernels:ShortKernels", "")
@@ -56,8 +58,8 @@ async def test_opposite_rewards_teach_opposite_kernels(own_folder: Path) -> None
     towards_short = await train(own_folder / "short", model, named)
     towards_long = await train(own_folder / "long", model, passed)
 
-    assert probability_of_short(towards_short) > before + 0.2
-    assert probability_of_short(towards_long) < before - 0.2
+    assert probability_of_short(towards_short) > before + 0.1
+    assert probability_of_short(towards_long) < before - 0.1
 
 
 async def train(folder: Path, model: Path, reward: RewardFn) -> Path:
@@ -83,7 +85,6 @@ def probability_of_short(model: Path) -> float:
 
     from coding_framework.agents.models.chat_template import prompt_token_ids
     from coding_framework.agents.prompts import generator_messages
-    from coding_framework.data.tasks import get_task
 
     tokenizer = AutoTokenizer.from_pretrained(model)
     prompt = prompt_token_ids(tokenizer, generator_messages(get_task(TASK)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from coding_framework.config import FrameworkConfig, RLConfig
+from coding_framework.config import FrameworkConfig, ModelConfig, RLConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, UnknownTaskError
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -32,6 +32,12 @@ def test_a_subclass_of_the_manager_that_would_be_lost_on_the_way_is_refused() ->
     other = type("OtherManager", (MultiTurnConversationManager,), {})()
     with pytest.raises(ConfigError, match="itself, not OtherManager: worker processes"):
         MultiAgentVERLTrainer(FrameworkConfig(), other, REWARD)
+
+
+def test_a_chat_model_of_ones_own_is_not_trained() -> None:
+    config = FrameworkConfig(model=ModelConfig(name="kernel_club:model"))
+    with pytest.raises(ConfigError, match=r"kernel_club:model .* must be weights that transformers loads"):
+        MultiAgentVERLTrainer(config, MANAGER, REWARD)
 
 
 def test_unknown_and_missing_tasks_are_refused() -> None:

@@ -98,7 +98,8 @@ def _of_its_class(reward: object, config: RewardConfig) -> RewardConfig:
 
 def _state(reward: object) -> dict[str, object]:
     """Every attribute of the object itself."""
-    slots = [name for kind in type(reward).__mro__ for name in getattr(kind, "__slots__", ())]
+    declared = [getattr(kind, "__slots__", ()) for kind in type(reward).__mro__]
+    slots = [name for names in declared for name in ((names,) if isinstance(names, str) else names)]
     kept = {name: getattr(reward, name) for name in slots if hasattr(reward, name) and name != "__dict__"}
     return {**kept, **getattr(reward, "__dict__", {})}
 
