@@ -19,6 +19,7 @@ import structlog
 
 from coding_framework.agents.models.chat_model import ChatModel
 from coding_framework.agents.models.loading import release_memory, sampling_dtype
+from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
@@ -27,7 +28,7 @@ from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks import get_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
-from coding_framework.errors import TrainingInterrupted
+from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
@@ -41,7 +42,8 @@ from coding_framework.training.multi_turn_conversation import MultiTurnConversat
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
 from coding_framework.training.plan.resolve import resolve
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import reward_of
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
@@ -247,7 +249,7 @@ class Pipeline:
         if done is not None:
             self.run.forget_phases("evaluation_rl", "evaluation")
         start = time.monotonic()
-        reward = CUDAPerformanceReward(self.config.reward)
+        reward = reward_of(self.config.reward)
         reached = _StepCounter()
         with progress_bar("GRPO (verl)", self.config.rl.all_steps) as bar:
 
@@ -352,10 +354,24 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
+    checked_reward(config.reward)
+    path = _own_model(config) or fetch(config.model.name)
     config = resolve(config, look_at_machine())
-    path = fetch(config.model.name)
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
+
+
+def _own_model(config: FrameworkConfig) -> Path | None:
+    """The name of a model of one's own in place of a folder; nothing of it is fetched or loaded by us."""
+    if not names_own_model(config.model.name):
+        return None
+    given = [name for name in ("dtype", "attention") if getattr(config.model, name) != "auto"]
+    if given:
+        raise ConfigError(
+            f"model.name {config.model.name} is a model of your own, which {' and '.join(given)} would not "
+            "reach: leave them out"
+        )
+    return Path(config.model.name)
 
 
 async def _sample_and_count(
@@ -380,7 +396,7 @@ async def _sample_and_count(
             label=label,
             model_path=path,
             judge=pool.judge_async,
-            reward=CUDAPerformanceReward(config.reward),
+            reward=reward_of(config.reward),
             on_conversation=report,
         )
 

@@ -12,7 +12,10 @@ from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
 def evaluate(
     model: Annotated[
         str | None,
-        typer.Argument(help="Embedded model, local folder or Hugging Face name; the config's by default."),
+        typer.Argument(
+            help="Embedded model, local folder, Hugging Face name, or module:attribute for a model of your "
+            "own; the config's by default."
+        ),
     ] = None,
     config: ConfigOption = None,
     set_: SetOption = None,

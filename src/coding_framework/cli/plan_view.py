@@ -35,6 +35,8 @@ def _head(plan: TrainingPlan) -> RenderableType:
     grid = Table.grid(padding=(0, 2))
     grid.add_row("run folder", f"{plan.folder} ({'goes on' if plan.resumes else 'new'})")
     grid.add_row("model", plan.config.model.name)
+    if not plan.config.reward.is_built_in:
+        grid.add_row("reward", f"{plan.config.reward.title} (tried on recorded evaluations)")
     disk = plan.disk_bytes
     grid.add_row("disk", f"up to {disk.value / 1e9:.1f} GB" if isinstance(disk, Estimate) else "not known")
     return grid

@@ -4,6 +4,7 @@ from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLB
 from coding_framework.config.curriculum import CurriculumConfig, CurriculumTier
 from coding_framework.config.load import build_config, load_config, preset_dir
 from coding_framework.config.reward import (
+    BUILT_IN,
     EfficiencyWeights,
     GatedWeights,
     QualityWeights,
@@ -24,6 +25,7 @@ from coding_framework.config.tree import (
 )
 
 __all__ = [
+    "BUILT_IN",
     "ConversationConfig",
     "CorrectionConfig",
     "CurriculumConfig",

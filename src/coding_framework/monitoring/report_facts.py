@@ -49,7 +49,7 @@ def facts(config: FrameworkConfig | None, state: RunState, evaluation: Evaluatio
         ("Model", f"{config.model.name} ({config.model.dtype})" if config else _NOT_RECORDED),
         ("Seed", str(config.run.seed) if config else _NOT_RECORDED),
         ("Executor", _executor(config, evaluation)),
-        ("Reward", f"{config.reward.preset} preset" if config else _NOT_RECORDED),
+        ("Reward", config.reward.title if config else _NOT_RECORDED),
         ("Started", state.created_at.strftime("%Y-%m-%d %H:%M UTC")),
         ("Machine", _machine(state.machine)),
     ]

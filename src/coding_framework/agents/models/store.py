@@ -18,6 +18,7 @@ from pydantic import Field
 from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.agents.models.catalogue import DEFAULT_MODEL, EMBEDDED_MODELS, EmbeddedModel
 from coding_framework.agents.models.hub import download_snapshot, find_snapshot
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
 from coding_framework.errors import ModelNotFoundError, StorageError
 from coding_framework.records.base import Record
 
@@ -109,6 +110,8 @@ def _local_folder(name: str) -> Path | None:
         return path
     if path.exists():
         raise ModelNotFoundError(f"{name} exists but is no model folder: it has no config.json")
+    if names_own_model(name):
+        raise ModelNotFoundError(f"{name} {NOT_TO_BE_TRAINED}")
     if name.count("/") != 1 or name.startswith((".", "~", "/")):
         known = ", ".join(EMBEDDED_MODELS)
         raise ModelNotFoundError(

@@ -1,4 +1,5 @@
-"""From a config and a machine to a plan, or to a refusal. Loads no torch and starts nothing."""
+"""From a config and a machine to a plan, or to a refusal. Loads no torch and starts nothing, except that a
+reward of the user's own is tried."""
 
 from __future__ import annotations
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coding_framework.agents.models.agent_folder import is_agent_folder
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
 from coding_framework.config import FrameworkConfig
 from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.shape import strange_attention
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -53,6 +55,7 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _cluster(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
+    yield from _own_reward(config)
 
 
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
@@ -74,6 +77,8 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
         )
     if (strange := strange_attention(config)) is not None:
         yield _wrong(f"{config.model.name} cannot be trained: {strange}")
+    if names_own_model(config.model.name):
+        yield _wrong(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
     rl = config.rl
     if not rl.enabled:
         return
@@ -247,6 +252,14 @@ def _reference(config: FrameworkConfig) -> Iterator[Refusal]:
             "set "
             "rl.gpus.reference=0, or rl.lora_rank=0 to train all weights"
         )
+
+
+def _own_reward(config: FrameworkConfig) -> Iterator[Refusal]:
+    """One of the user's own is tried, in a process of its own too."""
+    try:
+        checked_reward(config.reward)
+    except FrameworkError as error:
+        yield _wrong(str(error))
 
 
 def _without_gpu(config: FrameworkConfig) -> Iterator[Refusal]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import JudgeFault
@@ -25,7 +26,7 @@ from coding_framework.records import (
     Record,
     Task,
 )
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import Reward, reward_of
 from coding_framework.training.rl.turn_taking import TurnTaking
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -79,10 +80,14 @@ class EpisodeRunner:
     def __init__(self, settings: WorkerSettings, judge: JudgeFn | None = None) -> None:
         self._settings = settings
         self._judge = judge
-        self._reward = CUDAPerformanceReward(settings.reward)
         self._folder = RunFolder(settings.run_dir)
         self.turns = TurnTaking(exclusive=settings.judged_on == "card_in_turns")
         """Where policy and judge take turns."""
+
+    @cached_property
+    def _reward(self) -> Reward:
+        """Made with the first episode: one that cannot be made here ends the run, with its words."""
+        return reward_of(self._settings.reward)
 
     async def run(
         self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()

@@ -14,6 +14,7 @@ from pydantic import Field
 from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
+from coding_framework.plugins import extend_search_path, search_path
 from coding_framework.records import AgentRole, JudgePlace, Record
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 from coding_framework.training.rl.overlong import OverlongShaping
@@ -28,6 +29,10 @@ class WorkerSettings(Record):
     """Shape of an episode."""
     reward: RewardConfig
     """How it is rewarded."""
+    reward_behaviour: str | None = None
+    """How a reward of a user's own scores the recorded evaluations (`trial.behaviour`)."""
+    module_folders: tuple[str, ...] = Field(default_factory=search_path)
+    """Where the launcher finds modules; its workers look there as well, for what is a user's own."""
     judge: JudgeConfig
     """How it is judged."""
     rl: RLConfig = RLConfig()
@@ -85,12 +90,15 @@ class WorkerSettings(Record):
 
     @classmethod
     def from_environment(cls) -> WorkerSettings:
+        """In a process that Ray started; it then finds the modules that the launcher finds."""
         path = os.environ.get(WORKER_SETTINGS_ENV)
         if path is None:
             raise TrainingError(
                 f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only"
             )
-        return cls.model_validate_json(Path(path).read_bytes())
+        settings = cls.model_validate_json(Path(path).read_bytes())
+        extend_search_path(settings.module_folders)
+        return settings
 
 
 _CALLS_BESIDES = 100
