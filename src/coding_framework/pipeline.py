@@ -25,7 +25,8 @@ from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
 from coding_framework.errors import TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model
@@ -90,7 +91,7 @@ class Pipeline:
     """One training run in one folder."""
 
     def __init__(self, plan: TrainingPlan, run: RunFolder) -> None:
-        self.config = plan.config
+        self.config = with_kept_tasks(plan.config, run.path)
         self.run = run
         self._stop_requested = False
 
@@ -363,7 +364,7 @@ async def _sample_and_count(
     pool: JudgePool,
     on_conversation: Callable[[Conversation], None],
 ) -> ModelResult:
-    tasks = [get_task(name) for name in evaluation_tasks(config)]
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
     total = len(tasks) * config.evaluation.samples_per_task
     with progress_bar(f"evaluating {label}", total) as bar:
 

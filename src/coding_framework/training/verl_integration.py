@@ -19,7 +19,8 @@ from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.sakana_loader import SakanaDataLoader
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
@@ -73,7 +74,7 @@ class MultiAgentVERLTrainer:
         if not self.tasks:
             raise ConfigError("there is no task to train on")
         for task in self.tasks:
-            get_task(task)
+            find_task(config.tasks, task)
         self._conversation = conversation_manager.settings
         self._reward = reward_function.config
         self._run_dir = run_dir
@@ -87,11 +88,13 @@ class MultiAgentVERLTrainer:
         run_dir = self._run_dir or self._new_run_dir()
         # verl reads prompt and answer lengths from the config: they are the conversation's.
         config = self.config.model_copy(update={"conversation": self._conversation, "reward": self._reward})
+        config = with_kept_tasks(config, run_dir.resolve(), self.tasks)
         settings = WorkerSettings(
             run_dir=run_dir.resolve(),
             conversation=self._conversation,
             reward=self._reward,
             judge=config.judge,
+            tasks=config.tasks,
             rl=config.rl,
             overlong=overlong_shaping(config),
             judged_on=judge_place(config),

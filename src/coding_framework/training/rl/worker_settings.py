@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
+from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig, TasksConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import AgentRole, JudgePlace, Record
@@ -30,6 +30,8 @@ class WorkerSettings(Record):
     """How it is rewarded."""
     judge: JudgeConfig
     """How it is judged."""
+    tasks: TasksConfig = TasksConfig()
+    """On what; tasks of other sources than the catalogue are those in its `kept` file."""
     rl: RLConfig = RLConfig()
     """How it is trained on."""
     overlong: OverlongShaping | None = None

@@ -1,0 +1,94 @@
+"""Tasks that may not be trained on because they are, under another name, what is held out.
+
+Every task of a source is compared with everything that is held out, and every task of the catalogue with what is held
+out of the sources: by the normal form of its text or of its naive kernel, by what its module or oracle computes on
+drawn numbers, and where numbers are no floats by letting its naive kernel answer for the held-out task. Guarantees:
+what is found is left out and named. Not guaranteed: that a module which cannot be run here, because it is too large
+for one, is compared by more than its text; the log counts those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import structlog
+
+from coding_framework.config import JudgeConfig
+from coding_framework.cuda.judge import Judge
+from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.data.pairs.source_edit import is_plan_line, replace_words
+from coding_framework.data.sources.book import TaskBook
+from coding_framework.data.sources.left_out import LeftOut
+from coding_framework.data.sources.module_traces import trace_modules
+from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.data.templates.catalogue_keys import formula_key
+from coding_framework.records import Candidate, ModuleTask, Task
+
+log = structlog.stdlib.get_logger(__name__)
+
+
+def overlap(asked: Sequence[AnyTask], held_out: Sequence[AnyTask], book: TaskBook) -> tuple[LeftOut, ...]:
+    """Those of `asked` that overlap with `held_out`, each with the reason."""
+    if not any(task.name in book.by_name for task in (*asked, *held_out)):
+        return ()
+    whole = held_out_set(held_out, book)
+    added = held_out_set([task for task in held_out if task.name in book.by_name], book, alone=True)
+    found = dict(_modules([task for task in asked if isinstance(task, ModuleTask)], whole))
+    for task in asked:
+        if isinstance(task, Task):
+            why = _why_not(task, whole if task.name in book.by_name else added)
+            found |= {task.name: why} if why else {}
+    return tuple(
+        LeftOut(task=task.name, source=book.source_of(task.name), why=found[task.name])
+        for task in asked
+        if task.name in found
+    )
+
+
+def held_out_set(held_out: Sequence[AnyTask], book: TaskBook, *, alone: bool = False) -> HeldOut:
+    """For comparing with; `alone` leaves the families of the catalogue aside."""
+    own = [task for task in held_out if task.name in book.by_name]
+    named = [task.name for task in held_out if task.name not in book.by_name]
+    return HeldOut(named, others=own, families=frozenset()) if alone else HeldOut(named, others=own)
+
+
+def _modules(asked: Sequence[ModuleTask], held_out: HeldOut) -> Iterator[tuple[str, str]]:
+    traces = trace_modules(asked, held_out.modules)
+    unseen = {name: trace.why_not for name, trace in traces.items() if trace.why_not}
+    if unseen:
+        name, why = next(iter(unseen.items()))
+        log.info("modules_compared_by_text_alone", count=len(unseen), first=name, because=why)
+    for task in asked:
+        trace = traces[task.name]
+        why = held_out.why_not_module(task, None if trace.why_not else trace)
+        if why is not None:
+            yield task.name, why
+
+
+def _why_not(task: Task, held_out: HeldOut) -> str | None:
+    why = held_out.why_not_task(task, formula_key(task.name)) or held_out.why_not_code(task.baseline)
+    if why is not None or _has_floats_alone(task):
+        return why
+    passed = next((other.name for other in held_out.tasks if _answers(task, other)), None)
+    return f"its naive kernel passes as {passed}, which is held out" if passed else None
+
+
+def _has_floats_alone(task: Task) -> bool:
+    """Then its numbers have been compared already."""
+    return all(spec.dtype in ("float32", "float16") for spec in (*task.inputs, *task.outputs))
+
+
+def _answers(task: Task, other: Task) -> bool:
+    """Whether the naive kernel of one passes the judge as the other, its plan's names replaced."""
+    mine, theirs = ([[spec.dtype for spec in specs] for specs in (t.inputs, t.outputs)] for t in (task, other))
+    if mine != theirs or len(task.dimensions) != len(other.dimensions):
+        return False
+    names = dict(zip(task.default_arguments, other.default_arguments, strict=True))
+    lines = (
+        replace_words(line, names) if is_plan_line(line) else line for line in task.baseline.splitlines()
+    )
+    judge = Judge(JudgeConfig(executor="emulator"))
+    try:
+        return judge.judge(other, Candidate(source="\n".join(lines))).passed
+    finally:
+        judge.close()

@@ -1,0 +1,86 @@
+"""The tasks of a plan: how many of which source, what is left out, and what this machine cannot judge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from coding_framework.config import FrameworkConfig
+from coding_framework.data.sources.book import task_book
+from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.data.tasks.split import asked_tasks, held_out_tasks, left_out_tasks, training_tasks
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.records import ModuleTask
+from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.refusals import Refusal
+
+_SHOWN = 3
+
+
+def keep_to_the_run(config: FrameworkConfig, run: RunFolder | None) -> FrameworkConfig:
+    """The same config; of a run that is taken up again, with the tasks that it began with."""
+    from coding_framework.data.sources.keeping import FILE_NAME
+    from coding_framework.data.sources.run_tasks import with_kept
+
+    kept = run.path / FILE_NAME if run is not None else None
+    return with_kept(config, kept) if kept is not None and kept.exists() else config
+
+
+def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    """Of a resolved config; asks for names alone, so that a refusal costs no comparison of what is computed."""
+    wanted = {task.name: task for task in (*asked_tasks(config.tasks), *held_out_tasks(config.tasks))}
+    modules = [task for task in wanted.values() if isinstance(task, ModuleTask)]
+    if not modules:
+        return
+    kinds = " and ".join(sorted({task.contract for task in modules}))
+    words = (
+        f"{len(modules)} of {len(wanted)} tasks ({_some([task.name for task in modules])}) are PyTorch modules: their "
+        f"answers (contract {kinds}) hold host code, which needs a GPU and a sandbox"
+    )
+    instead = "name kernel tasks alone in tasks.train and tasks.held_out, or leave their source out"
+    if not machine.cards:
+        reason = f" ({machine.no_cards_because})" if machine.no_cards_because else ""
+        yield Refusal("machine", f"{words}, and this machine has no GPU{reason}: {instead}")
+    elif config.judge.executor != "gpu":
+        yield Refusal("settings", f"{words}, but judge.executor is `emulator`: set it to `gpu`, or {instead}")
+
+
+def task_notes(config: FrameworkConfig) -> tuple[str, ...]:
+    """What the sources gave and what became of it; nothing where all tasks are the catalogue's."""
+    book = task_book(config.tasks)
+    if not book.sourced and not book.reports:
+        return ()
+    return tuple(_notes(config))
+
+
+def _notes(config: FrameworkConfig) -> Iterator[str]:
+    from coding_framework.data.sources.run_tasks import changes_since
+
+    book = task_book(config.tasks)
+    yield from (f"tasks of {report.sentence}" for report in book.reports)
+    yield f"trained on: {_by_source(training_tasks(config.tasks), config)}"
+    yield f"held out: {_by_source(held_out_tasks(config.tasks), config)}"
+    left_out = left_out_tasks(config.tasks)
+    if left_out:
+        named = "; ".join(f"{one.task}: {one.why}" for one in left_out)
+        yield f"left out of training, {len(left_out)}: {named}"
+    if config.tasks.kept is not None:
+        for words in changes_since(config.tasks):
+            yield (
+                f"changed since the run began: {words}. The run goes on with the tasks that it began with, which "
+                f"stand in {config.tasks.kept}"
+            )
+
+
+def _by_source(tasks: Sequence[AnyTask], config: FrameworkConfig) -> str:
+    book = task_book(config.tasks)
+    counts = Counter(
+        (book.source_of(task.name), task.contract if isinstance(task, ModuleTask) else "kernel")
+        for task in tasks
+    )
+    return ", ".join(f"{count} of {source} (contract {kind})" for (source, kind), count in counts.items())
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
