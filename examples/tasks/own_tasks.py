@@ -1,7 +1,9 @@
-"""A task of one's own, made by code: `cuda-rl train --set 'tasks.sources=["own_tasks:tasks"]'` in this folder.
+"""A task of one's own, made by code: `cuda-rl train --set 'tasks.sources=["own_tasks:tasks"]'` in this
+folder.
 
-Whatever `tasks` gives can be trained on: an iterable, a function, or an object with `tasks()`. The oracle is written
-against the array API, because it runs with NumPy in float64 and with torch on a GPU; a lambda will do.
+Whatever `tasks` gives can be trained on: an iterable, a function, or an object with `tasks()`. The oracle is
+written against the array API, because it runs with NumPy in float64 and with torch on a GPU; a lambda will
+do.
 """
 
 from __future__ import annotations
@@ -51,5 +53,7 @@ def mirrored(axis: int, name: str, words: str, index: str) -> Task:
 
 def tasks() -> Iterator[Task]:
     """Both axes."""
-    yield mirrored(0, "mirror_rows", "Read the rows from the last to the first.", "(rows - 1 - row) * cols + col")
+    yield mirrored(
+        0, "mirror_rows", "Read the rows from the last to the first.", "(rows - 1 - row) * cols + col"
+    )
     yield mirrored(1, "mirror_columns", "Read every row backwards.", "row * cols + cols - 1 - col")

@@ -1,10 +1,10 @@
 """What must never be trained on, and how a draft of it is recognised.
 
-A draft is refused for any of: its family is held out; its task is; its formula is that of a held-out
-task; its task computes what a held-out one does (up to a factor, on drawn numbers, in any order of the
-inputs); its code, names and layout aside, is that of a kernel of a held-out task; its PTX is. The
-first five are known before the judge is asked. Modules are compared by their text and by running them. Guarantees
-nothing about kernels that compute a held-out task by another algorithm for another task: the numbers show tasks, not
+A draft is refused for any of: its family is held out; its task is; its formula is that of a held-out task;
+its task computes what a held-out one does (up to a factor, on drawn numbers, in any order of the inputs); its
+code, names and layout aside, is that of a kernel of a held-out task; its PTX is. The first five are known
+before the judge is asked. Modules are compared by their text and by running them. Guarantees nothing about
+kernels that compute a held-out task by another algorithm for another task: the numbers show tasks, not
 by-products.
 """
 
@@ -47,7 +47,7 @@ class HeldOut:
         families: frozenset[str] = HELD_OUT_FAMILIES,
         kernels: Sequence[KnownKernel] = (),
     ) -> None:
-        """`exclude` names tasks of the catalogue; `others` are tasks of other sources, `kernels` answers to them."""
+        """`exclude` names tasks of the catalogue; `others` are of other sources, `kernels` answer them."""
         named = frozenset(get_task(name).name for name in exclude)
         self.task_names = named | {task.name for task in others}
         self.families = families

@@ -70,4 +70,3 @@ def broken_rows(report: LoadReport) -> Iterable[BrokenTask]:
         first = next((problem for problem in report.problems if problem.kind == kind), None)
         place, words = (first.place, first.words) if first else (report.source, "")
         yield BrokenTask(place=place, words=f"{kind}: {words}" if words else kind, count=count)
-

@@ -1,9 +1,9 @@
 """All tasks that a configuration knows: the catalogue, and what its sources give.
 
-Guarantees: names are unique; a name that two sources give for different tasks is refused, for the same task it is
-given once; what is broken is counted and named; in a run the tasks are those that the run began with. Sources are
-read once in a process and configuration. A task of the catalogue is known by its name whether the catalogue is
-among the sources or not; `*` stands for what is among them.
+Guarantees: names are unique; a name that two sources give for different tasks is refused, for the same task
+it is given once; what is broken is counted and named; in a run the tasks are those that the run began with.
+Sources are read once in a process and configuration. A task of the catalogue is known by its name whether the
+catalogue is among the sources or not; `*` stands for what is among them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pydantic import Field
 
 from coding_framework.config import TasksConfig
 from coding_framework.data.sources.identity import task_digest
-from coding_framework.data.sources.sourced import CATALOGUE, SourcedTask
 from coding_framework.data.sources.protocol import AnyTask, BrokenTask, KernelSource, KnownKernel
+from coding_framework.data.sources.sourced import CATALOGUE, SourcedTask
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.errors import ConfigError, FrameworkError, UnknownTaskError
-from coding_framework.records import ModuleTask, Record
+from coding_framework.records import ModuleTask, Record, Task
 
 
 class SourceReport(Record):
@@ -115,9 +115,7 @@ def read_sources(sources: tuple[str, ...]) -> TaskBook:
     """Everything that the sources give now."""
     found: dict[str, SourcedTask] = {}
     reports = [_read(named, found) for named in dict.fromkeys(sources) if named != CATALOGUE]
-    return TaskBook(
-        sourced=tuple(found.values()), has_catalogue=CATALOGUE in sources, reports=tuple(reports)
-    )
+    return TaskBook(sourced=tuple(found.values()), has_catalogue=CATALOGUE in sources, reports=tuple(reports))
 
 
 def read_kernels(sources: Iterable[str]) -> Iterator[KnownKernel]:
@@ -130,15 +128,25 @@ def read_kernels(sources: Iterable[str]) -> Iterator[KnownKernel]:
             yield from source.kernels()
 
 
+def brings_kernels(config: TasksConfig) -> bool:
+    """Whether there is anything to make training pairs of, as far as that is known without reading it."""
+    if CATALOGUE in config.sources:
+        return True
+    from coding_framework.data.sources.opening import open_source
+    from coding_framework.data.sources.own import OwnOracle
+
+    own = (one.task for one in task_book(config).sourced)
+    if any(isinstance(task, Task) and isinstance(task.oracle, OwnOracle) for task in own):
+        return True
+    return any(isinstance(open_source(named), KernelSource) for named in config.sources)
+
+
 def _read(named: str, found: dict[str, SourcedTask]) -> SourceReport:
     broken: list[BrokenTask] = []
     taken: list[str] = []
     tasks = repeated = 0
     for item in _items(named):
-        try:
-            new = item if isinstance(item, BrokenTask) else _new(item, named, found)
-        except ConfigError as error:  # its oracle cannot be asked
-            new = BrokenTask(place=f"{named}, {item.name}", words=str(error))
+        new = item if isinstance(item, BrokenTask) else _new(item, named, found)
         if isinstance(new, BrokenTask):
             broken.append(new)
         elif isinstance(new, _NameIsTaken):
@@ -146,7 +154,9 @@ def _read(named: str, found: dict[str, SourcedTask]) -> SourceReport:
         else:
             tasks, repeated = tasks + new, repeated + (not new)
     if taken:
-        raise ConfigError(f"{named} gives other tasks of names that are taken: {'; '.join(taken)}: rename them")
+        raise ConfigError(
+            f"{named} gives other tasks of names that are taken: {'; '.join(taken)}: rename them"
+        )
     return SourceReport(source=named, tasks=tasks, repeated=repeated, broken=tuple(broken))
 
 
@@ -162,14 +172,15 @@ def _items(named: str) -> Iterator[AnyTask | BrokenTask]:
         raise ConfigError(f"the source {named} failed: {type(error).__name__}: {error}") from error
 
 
-def _new(
-    task: AnyTask, named: str, found: dict[str, SourcedTask]
-) -> bool | BrokenTask | _NameIsTaken:
+def _new(task: AnyTask, named: str, found: dict[str, SourcedTask]) -> bool | BrokenTask | _NameIsTaken:
     """Takes the task in; False for one that is there already."""
     name = task.name
     if name in _catalogue_names():
         return _NameIsTaken(f"{name} (of the catalogue)")
-    new = SourcedTask(task=task, source=named, digest=task_digest(task))
+    try:
+        new = SourcedTask(task=task, source=named, digest=task_digest(task))
+    except ConfigError as error:  # its oracle cannot be asked
+        return BrokenTask(place=f"{named}, {name}", words=str(error))
     before = found.setdefault(name, new)
     if before is new:
         return True

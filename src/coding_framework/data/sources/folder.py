@@ -1,8 +1,8 @@
 """A folder of problems: `.cu` files with a header and a naive kernel, and `.py` files in KernelBench's form.
 
-Guarantees: every file is either a task or is named with what is wrong with it. A `.cu` problem has been compiled
-and run on all its shapes when it comes out (`data/user_problem.py`). In a checkout of KernelBench nothing
-but its levels is looked at.
+Guarantees: every file is either a task or is named with what is wrong with it. A `.cu` problem has been
+compiled and run on all its shapes when it comes out (`data/user_problem.py`). In a checkout of KernelBench
+nothing but its levels is looked at.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class FolderSource:
         modules = _files(self._path, ".py")
         if not kernels and not modules:
             raise UserError(
-                f"{self._path} holds no problem: put .cu files with a header (docs/tasks.md) or .py files with "
-                "Model, get_inputs and get_init_inputs into it"
+                f"{self._path} holds no problem: put .cu files with a header (docs/tasks.md) or .py files "
+                "with Model, get_inputs and get_init_inputs into it"
             )
         if kernels:
             yield from _naive_kernels(kernels)

@@ -1,9 +1,9 @@
 """What makes two tasks the same: a digest of everything that decides a verdict.
 
 Of a `Task` its arrays, shapes, inputs, budget, baseline, and what its oracle computes on drawn inputs; of a
-`ModuleTask` its source, hidden shapes and budget. Name, title, tier, family and the words of the prompt are not part
-of it. Guarantees: equal on every machine for oracles that differ in rounding only. Not guaranteed: that two oracles
-that differ on other inputs alone are told apart.
+`ModuleTask` its source, hidden shapes and budget. Name, title, tier, family and the words of the prompt are
+not part of it. Guarantees: equal on every machine for oracles that differ in rounding only. Not guaranteed:
+that two oracles that differ on other inputs alone are told apart.
 """
 
 from __future__ import annotations

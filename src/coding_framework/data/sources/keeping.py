@@ -1,9 +1,10 @@
 """The tasks of a run as a file in its folder, so that every process and every resume has the very same ones.
 
-Guarantees: what is read back judges as what was written: modules and a user's `.cu` problems are there whole (a
-problem with its compiled truth, so that no process compiles or derives anything again), and of tasks that a user's
-own code makes all but the oracle, which is imported again and compared by digest on its first use. Sources may
-change or vanish meanwhile. Not guaranteed: that kernels for training pairs are still there; they are read anew.
+Guarantees: what is read back judges as what was written: modules and a user's `.cu` problems are there whole
+(a problem with its compiled truth, so that no process compiles or derives anything again), and of tasks that
+a user's own code makes all but the oracle, which is imported again and compared by digest on its first use.
+Sources may change or vanish meanwhile. Not guaranteed: that kernels for training pairs are still there; they
+are read anew.
 """
 
 from __future__ import annotations
@@ -70,14 +71,16 @@ class KeptTask(Record):
 
     @classmethod
     def of(cls, sourced: SourcedTask) -> KeptTask:
-        task, where = sourced.task, {"source": sourced.source, "digest": sourced.digest}
+        source, digest, task = sourced.source, sourced.digest, sourced.task
         if isinstance(task, ModuleTask):
-            return cls(**where, module=task)
+            return cls(source=source, digest=digest, module=task)
         words, oracle = task.model_dump(mode="json"), task.oracle
         if isinstance(oracle, NaiveKernelOracle):
-            return cls(**where, task=words, truth=KeptTruth(ptx=oracle.ptx, wide=oracle.wide))
+            truth = KeptTruth(ptx=oracle.ptx, wide=oracle.wide)
+            return cls(source=source, digest=digest, task=words, truth=truth)
         assert isinstance(oracle, OwnOracle), f"{task.name} has an oracle that cannot be kept"
-        return cls(**where, task=words, own=KeptImport(reference=oracle.reference, folder=oracle.folder))
+        own = KeptImport(reference=oracle.reference, folder=oracle.folder)
+        return cls(source=source, digest=digest, task=words, own=own)
 
     def sourced(self) -> SourcedTask:
         """The task again."""

@@ -1,16 +1,17 @@
 """Whether a module computes what a task of named arrays computes.
 
-A module has its own ranks: what is `x[n]` to a task is `x[batch, channels, height, width]` to a module, and a row may
-lie along any axis. So each array is looked at in every way that merges neighbouring axes into the task's rank, after
-at most one axis was moved to the end, until sizes agree and the task's oracle gives the module's outputs, up to a
-constant factor, on every draw. Guarantees nothing for modules that take their arrays apart or copy them into others.
+A module has its own ranks: what is `x[n]` to a task is `x[batch, channels, height, width]` to a module, and a
+row may lie along any axis. So each array is looked at in every way that merges neighbouring axes into the
+task's rank, after at most one axis was moved to the end, until sizes agree and the task's oracle gives the
+module's outputs, up to a constant factor, on every draw. Guarantees nothing for modules that take their
+arrays apart or copy them into others.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from math import prod
 
 import array_api_compat.numpy as xp
@@ -75,7 +76,7 @@ def _views(shape: tuple[int, ...], rank: int) -> list[View]:
         for groups in range(1, min(rank, len(order)) + 1) if order else ():
             for cuts in combinations(range(1, len(order)), groups - 1):
                 ends = (0, *cuts, len(order))
-                merged = tuple(prod(sizes[a:b]) for a, b in zip(ends, ends[1:], strict=False))
+                merged = tuple(prod(sizes[a:b]) for a, b in pairwise(ends))
                 found[(*idle, *order), (1,) * (rank - groups) + merged] = None
     return list(found) or [(idle, (1,) * rank)]
 
@@ -133,7 +134,9 @@ def _oracle_on_draws(
         try:
             with np.errstate(all="ignore"):
                 found = task.oracle(xp, inputs, sizes)
-            draws.append([np.asarray(found[spec.name], dtype=np.float64).reshape(-1) for spec in task.outputs])
+            draws.append(
+                [np.asarray(found[spec.name], dtype=np.float64).reshape(-1) for spec in task.outputs]
+            )
         except Exception:  # numbers that the task never sees, an index beyond its array for one
             return None
     return [np.concatenate(one) for one in zip(*draws, strict=True)]

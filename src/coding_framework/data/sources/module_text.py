@@ -1,8 +1,9 @@
-"""The normal form of a PyTorch module's text: equal for modules that differ in names, layout, remarks and sizes.
+"""The normal form of a PyTorch module's text: equal for modules that differ in names, layout, remarks and
+sizes.
 
-Guarantees: comments, docstrings, the names of classes, functions, arguments, variables and own attributes do not
-count, nor do `get_inputs`, `get_init_inputs` and the constants of the file; every other token does. Two problems
-that are one module on other shapes have one form.
+Guarantees: comments, docstrings, the names of classes, functions, arguments, variables and own attributes do
+not count, nor do `get_inputs`, `get_init_inputs` and the constants of the file; every other token does. Two
+problems that are one module on other shapes have one form.
 """
 
 from __future__ import annotations

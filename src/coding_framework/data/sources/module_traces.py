@@ -1,7 +1,8 @@
 """What modules compute, seen by running them: to compare them with tasks that are held out.
 
-Guarantees: modules run in another process on small shapes, in float64 on drawn numbers, within limits of time and
-memory; one that cannot be run is named with the reason, and is then compared by its text alone. It needs torch.
+Guarantees: modules run in another process on small shapes, in float64 on drawn numbers, within limits of time
+and memory; one that cannot be run is named with the reason, and is then compared by its text alone. It needs
+torch.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def trace_modules(
 
 
 def small_constants(task: ModuleTask) -> dict[str, int]:
-    """Sizes at which it runs quickly and says something: those that may be varied at all, small and different."""
+    """Sizes at which it runs quickly and says something: what may be varied is small, and different."""
     tiny = task.hidden_constants[0] if task.hidden_constants else {}
     return {
         name: _SIZES[n % len(_SIZES)] if least <= _SIZES[n % len(_SIZES)] else least + least % 2
@@ -104,7 +105,9 @@ def _ask(request: _Request, left: Sequence[ModuleTask]) -> str:
         request.traces[request.modules[answer["number"]].name] = _trace(request, answer)
     if status == 0:
         return ""
-    return f"no answer within {limit_s:g} s" if status is None else f"it ended its process with status {status}"
+    return (
+        f"no answer within {limit_s:g} s" if status is None else f"it ended its process with status {status}"
+    )
 
 
 def _words(task: ModuleTask) -> dict[str, Any]:
@@ -115,7 +118,9 @@ def _trace(request: _Request, answer: dict[str, Any]) -> ModuleTrace:
     if answer["words"]:
         return ModuleTrace(why_not=answer["words"])
     with np.load(Path(request.folder) / f"{answer['number']}.npz", allow_pickle=False) as arrays:
-        given, found = ({key: arrays[key] for key in arrays.files if key.startswith(p)} for p in ("given", "found"))
+        given, found = (
+            {key: arrays[key] for key in arrays.files if key.startswith(p)} for p in ("given", "found")
+        )
     return ModuleTrace(
         given=_by_draw(given),
         found=_by_draw(found),

@@ -1,7 +1,7 @@
 """From a word in `tasks.sources` to the source that it names.
 
-Guarantees: opening reads nothing but what tells one kind from another; a path that is not there and a name that
-leads nowhere are `UserError`s that say what could have been meant.
+Guarantees: opening reads nothing but what tells one kind from another; a path that is not there and a name
+that leads nowhere are `UserError`s that say what could have been meant.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Tasks that may not be trained on because they are, under another name, what is held out.
 
-Every task of a source is compared with everything that is held out, and every task of the catalogue with what is held
-out of the sources: by the normal form of its text or of its naive kernel, by what its module or oracle computes on
-drawn numbers, and where numbers are no floats by letting its naive kernel answer for the held-out task. Guarantees:
-what is found is left out and named. Not guaranteed: that a module which cannot be run here, because it is too large
-for one, is compared by more than its text; the log counts those.
+Every task of a source is compared with everything that is held out, and every task of the catalogue with what
+is held out of the sources: by the normal form of its text or of its naive kernel, by what its module or
+oracle computes on drawn numbers, and where numbers are no floats by letting its naive kernel answer for the
+held-out task. Guarantees: what is found is left out and named. Not guaranteed: that a module which cannot be
+run here, because it is too large for one, is compared by more than its text; the log counts those.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 
 import structlog
 
-from coding_framework.config import JudgeConfig
+from coding_framework.config import JudgeConfig, TasksConfig
 from coding_framework.cuda.judge import Judge
 from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.data.pairs.same_program import Compile
 from coding_framework.data.pairs.source_edit import is_plan_line, replace_words
-from coding_framework.data.sources.book import TaskBook
+from coding_framework.data.sources.book import TaskBook, task_book
 from coding_framework.data.sources.left_out import LeftOut
 from coding_framework.data.sources.module_traces import trace_modules
 from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.data.tasks.split import held_out_tasks
 from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.records import Candidate, ModuleTask, Task
 
@@ -36,13 +38,25 @@ def overlap(asked: Sequence[AnyTask], held_out: Sequence[AnyTask], book: TaskBoo
     found = dict(_modules([task for task in asked if isinstance(task, ModuleTask)], whole))
     for task in asked:
         if isinstance(task, Task):
-            why = _why_not(task, whole if task.name in book.by_name else added)
-            found |= {task.name: why} if why else {}
+            reason = _why_not(task, whole if task.name in book.by_name else added)
+            if reason is not None:
+                found[task.name] = reason
     return tuple(
         LeftOut(task=task.name, source=book.source_of(task.name), why=found[task.name])
         for task in asked
         if task.name in found
     )
+
+
+def open_held_out(config: TasksConfig, compile_source: Compile | None = None) -> HeldOut:
+    """Everything that no pair may be made of, the kernels that sources bring for it among it."""
+    from coding_framework.data.pairs.known import held_out_kernels
+
+    book, held_out = task_book(config), held_out_tasks(config)
+    own = [task for task in held_out if task.name in book.by_name]
+    named = [task.name for task in held_out if task.name not in book.by_name]
+    kernels = held_out_kernels(config, {task.name for task in own}) if own else ()
+    return HeldOut(named, compile_source, others=own, kernels=kernels)
 
 
 def held_out_set(held_out: Sequence[AnyTask], book: TaskBook, *, alone: bool = False) -> HeldOut:
@@ -56,8 +70,8 @@ def _modules(asked: Sequence[ModuleTask], held_out: HeldOut) -> Iterator[tuple[s
     traces = trace_modules(asked, held_out.modules)
     unseen = {name: trace.why_not for name, trace in traces.items() if trace.why_not}
     if unseen:
-        name, why = next(iter(unseen.items()))
-        log.info("modules_compared_by_text_alone", count=len(unseen), first=name, because=why)
+        name, because = next(iter(unseen.items()))
+        log.info("modules_compared_by_text_alone", count=len(unseen), first=name, because=because)
     for task in asked:
         trace = traces[task.name]
         why = held_out.why_not_module(task, None if trace.why_not else trace)
@@ -80,7 +94,9 @@ def _has_floats_alone(task: Task) -> bool:
 
 def _answers(task: Task, other: Task) -> bool:
     """Whether the naive kernel of one passes the judge as the other, its plan's names replaced."""
-    mine, theirs = ([[spec.dtype for spec in specs] for specs in (t.inputs, t.outputs)] for t in (task, other))
+    mine, theirs = (
+        [[spec.dtype for spec in specs] for specs in (t.inputs, t.outputs)] for t in (task, other)
+    )
     if mine != theirs or len(task.dimensions) != len(other.dimensions):
         return False
     names = dict(zip(task.default_arguments, other.default_arguments, strict=True))

@@ -1,9 +1,9 @@
 """Tasks made by a user's own code, named as `module:attribute` or as an entry point.
 
 The object is a task, an iterable of tasks, a function without arguments that gives either, or a `TaskSource`.
-Guarantees: a task's oracle crosses to other processes as its name, not as a pickle, so that it may be a lambda
-or a closure; there the module is imported again, from where it was found here. Not guaranteed: that it gives
-the same task there; `keeping.py` compares digests.
+Guarantees: a task's oracle crosses to other processes as its name, not as a pickle, so that it may be a
+lambda or a closure; there the module is imported again, from where it was found here. Not guaranteed: that it
+gives the same task there; `keeping.py` compares digests.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def own_items(reference: str, folder: str) -> Iterator[TaskItem]:
         given = (given,)
     if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
         raise ConfigError(
-            f"'{reference}' gives {type(given).__name__}: it must be a Task or ModuleTask, an iterable of them, a "
-            "function that returns either, or an object with tasks()"
+            f"'{reference}' gives {type(given).__name__}: it must be a Task or ModuleTask, an iterable of "
+            "them, a function that returns either, or an object with tasks()"
         )
     for number, item in enumerate(given, start=1):
         if isinstance(item, Task | ModuleTask | BrokenTask):
@@ -109,13 +109,13 @@ def _same_oracle(wanted: OwnOracle) -> Oracle:
     task = _tasks(wanted.reference, wanted.folder).get(wanted.task)
     if task is None:
         raise ConfigError(
-            f"'{wanted.reference}' no longer gives the task '{wanted.task}' that the run began with: put it back, or "
-            "start a new run"
+            f"'{wanted.reference}' no longer gives the task '{wanted.task}' that the run began with: put it "
+            "back, or start a new run"
         )
     if task_digest(task) != wanted.digest:
         raise ConfigError(
-            f"the task '{wanted.task}' of '{wanted.reference}' is another one than when the run began (its shapes, "
-            "budget, baseline or what its oracle computes): put it back as it was, or start a new run"
+            f"the task '{wanted.task}' of '{wanted.reference}' is another one than when the run began (its "
+            "shapes, budget, baseline or what its oracle computes): put it back as it was, or start a new run"
         )
     return task.oracle
 

@@ -5,8 +5,8 @@
             yield Task(...)
 
 A source gives tasks, in an order of its own and the same every time it is asked; what it cannot turn into one
-it gives as a `BrokenTask` with the place, so that it is counted and named instead of lost. One that also knows
-right kernels has `kernels()`: they are taken for training pairs only after the judge has passed them.
+it gives as a `BrokenTask` with the place, so that it is counted and named instead of lost. One that also
+knows right kernels has `kernels()`: they are taken for training pairs only after the judge has passed them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The tasks of a run, written down once when it begins and found there ever after.
 
-Guarantees: with the catalogue alone nothing is written; a file that is there is never written again, so that a run
-that is taken up again has the tasks that it began with, whatever became of its sources. `changes_since` says what
-became of them.
+Guarantees: with the catalogue alone nothing is written; a file that is there is never written again, so that
+a run that is taken up again has the tasks that it began with, whatever became of its sources. `changes_since`
+says what became of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from coding_framework.data.tasks.split import held_out_names, left_out_tasks, tr
 from coding_framework.errors import FrameworkError
 
 
-def with_kept_tasks(
-    config: FrameworkConfig, run_dir: Path, also: Sequence[str] = ()
-) -> FrameworkConfig:
+def with_kept_tasks(config: FrameworkConfig, run_dir: Path, also: Sequence[str] = ()) -> FrameworkConfig:
     """The same config with the tasks of this run folder, written there if they are not yet.
 
     `also` names tasks that are needed whether they are trained on or not.

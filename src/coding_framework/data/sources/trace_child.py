@@ -1,9 +1,9 @@
 """The child of `module_traces`: runs modules on the CPU in float64, on small shapes and drawn numbers.
 
-Reads one request from standard input and answers with a JSON line for each module; what a module was given and what
-it gave lies in `NUMBER.npz` of the request's folder. Each runs on three draws, and the held-out modules on the very
-same numbers: those that give the same are named. It trusts the sources as the judge does and limits its memory
-only; time is its parent's business.
+Reads one request from standard input and answers with a JSON line for each module; what a module was given
+and what it gave lies in `NUMBER.npz` of the request's folder. Each runs on three draws, and the held-out
+modules on the very same numbers: those that give the same are named. It trusts the sources as the judge does
+and limits its memory only; time is its parent's business.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from coding_framework.cuda.executors.host.verifier.task_source import execute_source, override_constants
 from coding_framework.data.sources.multiples import are_multiples
+
 DRAWS = 3
 MAX_ELEMENTS = 2_000_000
 """Of parameters, of inputs and of outputs: more take too long to compare."""
@@ -145,13 +146,15 @@ def _gives_the_same(other: dict[str, Any], run: Run) -> bool:
 
 def _flat(outputs: list[list[Any]]) -> list[Any]:
     """Each output over all draws."""
-    return [np.concatenate([one.numpy().reshape(-1) for one in draws]) for draws in zip(*outputs, strict=True)]
+    return [
+        np.concatenate([one.numpy().reshape(-1) for one in draws]) for draws in zip(*outputs, strict=True)
+    ]
 
 
 def _arrays(run: Run) -> dict[str, Any]:
     import torch
 
-    named = {}
+    named: dict[str, Any] = {}
     for draw, (given, found) in enumerate(zip(run.inputs, run.outputs, strict=True)):
         tensors = [*(one for one in given if isinstance(one, torch.Tensor)), *run.model.parameters()]
         named |= {f"given_{draw}_{place}": one.detach().numpy() for place, one in enumerate(tensors)}

@@ -20,6 +20,7 @@ from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks import all_tasks
 from coding_framework.data.tasks.families import HELD_OUT_FAMILIES
 from coding_framework.errors import ConfigError
+from coding_framework.records import Task
 
 EVERYTHING = "*"
 
@@ -40,6 +41,12 @@ def held_out_names(config: TasksConfig) -> tuple[str, ...]:
 def training_tasks(config: TasksConfig) -> tuple[AnyTask, ...]:
     """Tasks that SFT and RL may see, in the order in which they are named."""
     return _decided(config)[0]
+
+
+def catalogue_tasks(config: TasksConfig) -> tuple[Task, ...]:
+    """Those that are trained on and come with the package: pairs are drawn from their kernels."""
+    own = task_book(config).by_name
+    return tuple(task for task in training_tasks(config) if isinstance(task, Task) and task.name not in own)
 
 
 def left_out_tasks(config: TasksConfig) -> tuple[LeftOut, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
+from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks
 from coding_framework.data.templates.formula import Formula, argument, call
 from coding_framework.data.templates.normal_form import normal_form
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.data.sources.book import task_book
+from coding_framework.data.sources.book import brings_kernels, task_book
 from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks.split import asked_tasks, held_out_tasks, left_out_tasks, training_tasks
 from coding_framework.monitoring.run_folder import RunFolder
@@ -27,15 +27,16 @@ def keep_to_the_run(config: FrameworkConfig, run: RunFolder | None) -> Framework
 
 
 def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
-    """Of a resolved config; asks for names alone, so that a refusal costs no comparison of what is computed."""
+    """Of a resolved config; asks for names alone, so that a refusal costs no comparison of contents."""
+    yield from no_kernels(config)
     wanted = {task.name: task for task in (*asked_tasks(config.tasks), *held_out_tasks(config.tasks))}
     modules = [task for task in wanted.values() if isinstance(task, ModuleTask)]
     if not modules:
         return
     kinds = " and ".join(sorted({task.contract for task in modules}))
     words = (
-        f"{len(modules)} of {len(wanted)} tasks ({_some([task.name for task in modules])}) are PyTorch modules: their "
-        f"answers (contract {kinds}) hold host code, which needs a GPU and a sandbox"
+        f"{len(modules)} of {len(wanted)} tasks ({_some([task.name for task in modules])}) are PyTorch "
+        f"modules: their answers (contract {kinds}) hold host code, which needs a GPU and a sandbox"
     )
     instead = "name kernel tasks alone in tasks.train and tasks.held_out, or leave their source out"
     if not machine.cards:
@@ -43,6 +44,16 @@ def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal
         yield Refusal("machine", f"{words}, and this machine has no GPU{reason}: {instead}")
     elif config.judge.executor != "gpu":
         yield Refusal("settings", f"{words}, but judge.executor is `emulator`: set it to `gpu`, or {instead}")
+
+
+def no_kernels(config: FrameworkConfig) -> Iterator[Refusal]:
+    """SFT without a kernel to learn from."""
+    if config.sft.enabled and not brings_kernels(config.tasks):
+        yield Refusal(
+            "settings",
+            f"sft.enabled is true, but no source of {', '.join(config.tasks.sources)} brings kernels to "
+            "learn from: add `catalogue` to tasks.sources, or set sft.enabled=false and train by RL alone",
+        )
 
 
 def task_notes(config: FrameworkConfig) -> tuple[str, ...]:
@@ -67,8 +78,8 @@ def _notes(config: FrameworkConfig) -> Iterator[str]:
     if config.tasks.kept is not None:
         for words in changes_since(config.tasks):
             yield (
-                f"changed since the run began: {words}. The run goes on with the tasks that it began with, which "
-                f"stand in {config.tasks.kept}"
+                f"changed since the run began: {words}. The run goes on with the tasks that it began with, "
+                f"which stand in {config.tasks.kept}"
             )
 
 
