@@ -57,6 +57,7 @@ class HeldOut:
         self._known = tuple(kernels)
         self._compile = compile_source
         self._computes: dict[str, str | None] = {}
+        self._traces: Mapping[str, ModuleTrace] | None = None
 
     @classmethod
     def of(cls, exclude: Collection[str] | HeldOut) -> HeldOut:
@@ -74,10 +75,16 @@ class HeldOut:
         """Normal form of each module's text → its name."""
         return {normal_module(task.source): task.name for task in self.modules}
 
-    @cached_property
+    @property
     def module_traces(self) -> Mapping[str, ModuleTrace]:
         """What the held-out modules compute; they are run on first use."""
-        return trace_modules(self.modules)
+        if self._traces is None:
+            self._traces = trace_modules(self.modules)
+        return self._traces
+
+    def take_traces(self, traces: Mapping[str, ModuleTrace]) -> None:
+        """What the held-out modules compute, from whoever ran them already."""
+        self._traces = {task.name: traces[task.name] for task in self.modules}
 
     @cached_property
     def codes(self) -> Mapping[str, str]:
@@ -128,17 +135,19 @@ class HeldOut:
         traces = self.module_traces.items() if found is None else ()
         return found or next((name for name, trace in traces if computes(trace, task)), None)
 
-    def why_not_module(self, task: ModuleTask, trace: ModuleTrace | None) -> str | None:
-        """The same for a module; `trace` is what it computes, None where that is not known."""
+    def why_not_module(self, task: ModuleTask) -> str | None:
+        """The same for a module, as far as its name and its text tell."""
         if task.family in self.families:
             return f"family {task.family} is held out"
         if task.name in self.task_names:
             return f"task {task.name} is held out"
         form = self.module_forms.get(normal_module(task.source))
-        if form:
-            return f"its text is that of {form}, which is held out"
-        same = next(iter(trace.same_as), None) if trace else None
-        same = same or next((t.name for t in self.tasks if trace and computes(trace, t)), None)
+        return f"its text is that of {form}, which is held out" if form else None
+
+    def why_not_trace(self, trace: ModuleTrace) -> str | None:
+        """The same for what a module computes."""
+        same = next(iter(trace.same_as), None)
+        same = same or next((task.name for task in self.tasks if computes(trace, task)), None)
         return f"it computes what {same} computes, which is held out" if same else None
 
     def why_not_code(self, source: str) -> str | None:

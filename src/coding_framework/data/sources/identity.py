@@ -33,7 +33,7 @@ def task_digest(task: Task | ModuleTask) -> str:
     words = json.dumps(task.model_dump(mode="json", exclude=_WORDS), sort_keys=True)
     material = [words.encode()]
     if isinstance(task, Task):
-        material += [_rounded(array).tobytes() for array in _computed(task)]
+        material += [_rounded(array) for array in _computed(task)]
     return hashlib.sha256(b"\0".join(material)).hexdigest()[:16]
 
 
@@ -57,9 +57,9 @@ def _computed(task: Task) -> list[NDArray[np.float64]]:
         ) from error
 
 
-def _rounded(array: NDArray[np.float64]) -> NDArray[np.float64]:
+def _rounded(array: NDArray[np.float64]) -> bytes:
     flat = array.reshape(-1)
     places = np.linspace(0, flat.size - 1, min(flat.size, _VALUES)).astype(np.int64)
     chosen = np.nan_to_num(flat[places], posinf=1e300, neginf=-1e300)
     largest = float(np.abs(chosen).max(initial=0.0)) or 1.0
-    return np.round(chosen / largest, _DIGITS) + 0.0
+    return f"{largest:.{_DIGITS - 1}e}".encode() + (np.round(chosen / largest, _DIGITS) + 0.0).tobytes()

@@ -9,7 +9,7 @@ run here, because it is too large for one, is compared by more than its text; th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import structlog
 
@@ -35,7 +35,7 @@ def overlap(asked: Sequence[AnyTask], held_out: Sequence[AnyTask], book: TaskBoo
         return ()
     whole = held_out_set(held_out, book)
     added = held_out_set([task for task in held_out if task.name in book.by_name], book, alone=True)
-    found = dict(_modules([task for task in asked if isinstance(task, ModuleTask)], whole))
+    found = _modules([task for task in asked if isinstance(task, ModuleTask)], whole, added)
     for task in asked:
         if isinstance(task, Task):
             reason = _why_not(task, whole if task.name in book.by_name else added)
@@ -66,17 +66,22 @@ def held_out_set(held_out: Sequence[AnyTask], book: TaskBook, *, alone: bool = F
     return HeldOut(named, others=own, families=frozenset()) if alone else HeldOut(named, others=own)
 
 
-def _modules(asked: Sequence[ModuleTask], held_out: HeldOut) -> Iterator[tuple[str, str]]:
-    traces = trace_modules(asked, held_out.modules)
-    unseen = {name: trace.why_not for name, trace in traces.items() if trace.why_not}
+def _modules(asked: Sequence[ModuleTask], whole: HeldOut, added: HeldOut) -> dict[str, str]:
+    """By text first; what is left is run, together with the held-out modules, in one process."""
+    found = {task.name: why for task in asked if (why := whole.why_not_module(task)) is not None}
+    left = [task for task in asked if task.name not in found]
+    traces = trace_modules([*left, *whole.modules], whole.modules)
+    whole.take_traces(traces)
+    added.take_traces(traces)
+    unseen = [task.name for task in left if traces[task.name].why_not]
     if unseen:
-        name, because = next(iter(unseen.items()))
-        log.info("modules_compared_by_text_alone", count=len(unseen), first=name, because=because)
-    for task in asked:
-        trace = traces[task.name]
-        why = held_out.why_not_module(task, None if trace.why_not else trace)
+        because = traces[unseen[0]].why_not
+        log.info("modules_compared_by_text_alone", count=len(unseen), first=unseen[0], because=because)
+    for task in left:
+        why = whole.why_not_trace(traces[task.name])
         if why is not None:
-            yield task.name, why
+            found[task.name] = why
+    return found
 
 
 def _why_not(task: Task, held_out: HeldOut) -> str | None:

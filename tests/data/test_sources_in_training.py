@@ -1,0 +1,109 @@
+"""What a plan says of tasks that are not of the catalogue, what it refuses, and how workers find them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from archive_support import REAL_ROWS
+from kernelbench_sources import SOURCES
+from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
+
+from coding_framework.agents.prompts import generator_messages
+from coding_framework.config import FrameworkConfig, load_config
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
+from coding_framework.data.tasks.split import training_tasks
+from coding_framework.errors import ConfigError, NotAvailableError
+from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.pipeline import start_run
+from coding_framework.records import ModuleTask
+from coding_framework.training.plan.machine import Card, Machine
+from coding_framework.training.plan.make import make_plan
+from coding_framework.training.plan.refusals import RL_PACKAGES
+from coding_framework.training.rl.prompts_file import num_prompts, task_order
+from coding_framework.training.rl.worker_settings import WorkerSettings
+
+GB = 10**9
+CARD = Card(name="a card", memory_bytes=80 * GB)
+
+
+def machine(cards: int) -> Machine:
+    return Machine(
+        cores=16,
+        memory_bytes=256 * GB,
+        cards=(CARD,) * cards,
+        no_cards_because="" if cards else "no driver",
+        packages=frozenset({*RL_PACKAGES, "torch", "vllm"}),
+    )
+
+
+def config_of(*sources: str, **values: object) -> FrameworkConfig:
+    return load_config(
+        "one_gpu", values={"tasks.sources": sources, "tasks.held_out": ("scale",), "rl.steps": 3, **values}
+    )
+
+
+@pytest.fixture(autouse=True)
+def _own_code_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(OWN_FOLDER)
+
+
+def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_path: Path) -> None:
+    sources = (str(checkout(tmp_path)), str(archive(tmp_path / "a.jsonl")))
+    words = rf"{len(SOURCES) + 1} of {len(SOURCES) + 2} tasks .* contract extension and module.* no GPU \(no driver\)"
+    with pytest.raises(NotAvailableError, match=words):
+        make_plan(config_of(*sources, **{"rl.num_gpus": 0, "model.name": "x"}), machine(0))
+    with pytest.raises(ConfigError, match="judge.executor is `emulator`: set it to `gpu`"):
+        make_plan(config_of(*sources, **{"judge.executor": "emulator"}), machine(1))
+
+
+def test_sft_without_a_kernel_to_learn_from_is_refused() -> None:
+    with pytest.raises(ConfigError, match="brings kernels to learn from"):
+        make_plan(config_of(str(SAXPY)), machine(1))
+
+
+def test_the_plan_counts_what_each_source_gave_and_names_what_is_left_out(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    sines = {"sine": function("torch.sin(x)"), "scaled": function("4.0 * x")}
+    sources = ("catalogue", str(checkout(tmp_path, sines)), str(archive(tmp_path / "a.jsonl")), OWN)
+    plan = make_plan(config_of(*sources, **{"run.output_dir": str(tmp_path)}), machine(1))
+    told = "\n".join(plan.tasks)
+    assert "(contract kernel), 1 of" in told
+    assert "(contract module), 1 of" in told
+    assert "(contract extension), 2 of own_tasks:tasks (contract kernel)" in told
+    assert "kernelbench_level1_2_scaled: it computes what scale computes, which is held out" in told
+    phases = {phase.name: phase for phase in plan.phases}
+    assert "kernelbench_level1_2_scaled" not in phases["rl"].tasks
+    assert {"kernelbench_level1_1_sine", "sakana_level1_7_Scaled_ReLU", "mirror_rows"} <= set(
+        phases["rl"].tasks
+    )
+    run = start_run(plan)
+    with_kept_tasks(plan.config, run.path)
+    again = make_plan(config_of(*sources), machine(1), RunFolder.open(run.path))
+    assert [phase.tasks for phase in again.phases] == [phase.tasks for phase in plan.phases]
+    assert not [words for words in again.tasks if "changed" in words]
+
+
+def test_workers_resolve_the_names_of_a_step_to_the_very_same_tasks(tmp_path: Path) -> None:
+    sources = [str(checkout(tmp_path))]
+    if REAL_ROWS.exists():
+        sources.append(str(REAL_ROWS))
+    config = config_of(*sources, **{"tasks.held_out": ("kernelbench_level1_1_scaled_relu",)})
+    config = with_kept_tasks(config, tmp_path)
+    names = [task.name for task in training_tasks(config.tasks)]
+    step = task_order(names, num_prompts(config.rl), config.run.seed)[: config.rl.prompts_per_step]
+    assert len(step) == config.rl.prompts_per_step
+    settings = WorkerSettings(
+        run_dir=tmp_path,
+        conversation=config.conversation,
+        reward=config.reward,
+        judge=config.judge,
+        tasks=config.tasks,
+    )
+    read_back = WorkerSettings.model_validate_json(settings.model_dump_json())
+    for name in names:
+        task = find_task(read_back.tasks, name)
+        assert task == find_task(config.tasks.model_copy(update={"kept": None}), name)
+        assert isinstance(task, ModuleTask)
+        assert ("PYBIND11_MODULE" in generator_messages(task)[0].content) == name.startswith("sakana")
