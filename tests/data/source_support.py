@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from archive_support import REAL_ROWS, archive_row, problem, wrong_row, write_lines
+from archive_support import REAL_ROWS, archive_row, problem, write_lines, wrong_row
 from kernelbench_sources import SOURCES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -32,7 +32,14 @@ def checkout(folder: Path, sources: dict[str, str] = SOURCES, level: int = 1) ->
 
 def archive(path: Path, rows: Iterable[dict[str, object]] | None = None) -> Path:
     """Three right kernels of one problem, the slowest first, and a wrong one."""
-    return write_lines(path, rows or [archive_row(3), archive_row(2), archive_row(1), wrong_row(4)])
+    rows = rows or [archive_row(3), archive_row(2), archive_row(1), wrong_row(4)]
+    return write_lines(path, [row | {"CUDA_Code": kernel(row)} for row in rows])
+
+
+def kernel(row: dict[str, object]) -> str:
+    """Another code for each number, not another remark alone."""
+    number = str(row["Kernel_Name"])[-1]
+    return str(row["CUDA_Code"]).replace("PYBIND", f"int launches = {number};\nPYBIND")
 
 
 def every_kind(folder: Path) -> dict[str, str]:

@@ -42,7 +42,10 @@ class TimesOfTheArchive:
         number = int(candidate.source.split("// kernel ")[1].split()[0])
         if number == 2:
             return Evaluation(
-                task=task.name, candidate=candidate, verdict=Verdict.WRONG_RESULT, message="12 elements differ"
+                task=task.name,
+                candidate=candidate,
+                verdict=Verdict.WRONG_RESULT,
+                message="12 elements differ",
             )
         timing = KernelTiming(
             kind="measured",
@@ -90,7 +93,7 @@ def test_right_kernels_of_an_archive_become_first_kernels_and_faster_ones(tmp_pa
 
 
 def test_a_kernel_that_a_source_brings_for_a_held_out_task_answers_for_no_other(tmp_path: Path) -> None:
-    copied = archive_row(5, Op_Name="8_Another", Task_ID=8)
+    copied = archive_row(5, Op_Name="8_Another", Task_ID=8, Kernel_Name="scaled_relu_1")
     other = copied["PyTorch_Code_Module"].replace("torch.relu(x) * 2.5", "torch.sin(x)")
     rows = [archive_row(1), wrong_row(4), {**copied, "PyTorch_Code_Module": other}]
     rows[2]["CUDA_Code"] = rows[0]["CUDA_Code"]

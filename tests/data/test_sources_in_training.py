@@ -51,10 +51,11 @@ def _own_code_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_path: Path) -> None:
     sources = (str(checkout(tmp_path)), str(archive(tmp_path / "a.jsonl")))
-    words = rf"{len(SOURCES) + 1} of {len(SOURCES) + 2} tasks .* contract extension and module.* no GPU \(no driver\)"
+    number = f"{len(SOURCES) + 1} of {len(SOURCES) + 2} tasks"
+    words = rf"{number} .*contract extension and module.* no GPU \(no driver\)"
     with pytest.raises(NotAvailableError, match=words):
         make_plan(config_of(*sources, **{"rl.num_gpus": 0, "model.name": "x"}), machine(0))
-    with pytest.raises(ConfigError, match="judge.executor is `emulator`: set it to `gpu`"):
+    with pytest.raises(ConfigError, match=r"judge\.executor is `emulator`: set it to `gpu`"):
         make_plan(config_of(*sources, **{"judge.executor": "emulator"}), machine(1))
 
 

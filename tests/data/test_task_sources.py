@@ -92,7 +92,7 @@ def test_a_task_of_own_code_that_is_another_one_now_is_refused_when_its_oracle_i
     _forget("shifting_tasks")
     task = find_task(kept, "mirror_rows")
     assert isinstance(task, Task)
-    with pytest.raises(ConfigError, match=r"'mirror_rows' of 'shifting_tasks:tasks' is another one than when"):
+    with pytest.raises(ConfigError, match=r"'mirror_rows' of 'shifting_tasks:tasks' is another one"):
         task_digest(task)
 
 
@@ -108,7 +108,11 @@ def _forget(module: str) -> None:
 
 
 def test_what_is_broken_is_counted_and_named(tmp_path: Path) -> None:
-    rows = [archive_row(1), archive_row(2, CUDA_Runtime=-1.0), archive_row(3, PyTorch_Code_Module="import torch")]
+    rows = [
+        archive_row(1),
+        archive_row(2, CUDA_Runtime=-1.0),
+        archive_row(3, PyTorch_Code_Module="import torch"),
+    ]
     folder = tmp_path / "problems"
     folder.mkdir()
     (folder / "good.cu").write_text(SAXPY.read_text())

@@ -23,9 +23,10 @@ from coding_framework.data.pairs.normal_code import normal_code, normal_ptx
 from coding_framework.data.sources.identity import smallest_shape
 from coding_framework.data.sources.module_as_task import computes
 from coding_framework.data.sources.module_text import normal_module
-from coding_framework.data.sources.module_traces import ModuleTrace, trace_modules
+from coding_framework.data.sources.module_traces import trace_modules
 from coding_framework.data.sources.multiples import is_multiple
 from coding_framework.data.sources.protocol import KnownKernel
+from coding_framework.data.sources.trace_memory import ModuleTrace
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task, variants
 from coding_framework.data.templates.catalogue_keys import formula_key, held_out_keys
 from coding_framework.records import CompilationResult, ModuleTask, Task

@@ -17,8 +17,8 @@ from math import prod
 import array_api_compat.numpy as xp
 import numpy as np
 
-from coding_framework.data.sources.module_traces import Floats, ModuleTrace
 from coding_framework.data.sources.multiples import are_multiples
+from coding_framework.data.sources.trace_memory import Floats, ModuleTrace
 from coding_framework.errors import ExpressionError
 from coding_framework.records import Expression, Task
 

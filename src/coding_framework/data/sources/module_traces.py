@@ -14,8 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coding_framework.data.sources.trace_memory import ModuleTrace, TraceMemory, by_draw
 from coding_framework.errors import MissingExtraError
 from coding_framework.records import ModuleTask
 
@@ -34,23 +34,22 @@ _SIZES = (5, 7, 6, 9, 8, 11, 10)
 """Small, and different for constants that stand beside each other."""
 
 
-@dataclass(frozen=True)
-class ModuleTrace:
-    """What one module was given and gave, draw by draw."""
-
-    given: tuple[tuple[Floats, ...], ...] = ()
-    """Inputs and then parameters."""
-    found: tuple[tuple[Floats, ...], ...] = ()
-    """Outputs."""
-    same_as: tuple[str, ...] = ()
-    """Held-out modules that give the same."""
-    why_not: str = ""
-    """Why it could not be run; empty where it was."""
-
-    @cached_property
-    def outputs(self) -> list[Floats]:
-        """Each output over all draws."""
-        return [np.concatenate([one.reshape(-1) for one in draws]) for draws in zip(*self.found, strict=True)]
+def trace_modules(
+    modules: Sequence[ModuleTask], against: Sequence[ModuleTask] = ()
+) -> dict[str, ModuleTrace]:
+    """By name; what was run before is remembered on disk. Raises `MissingExtraError` without torch."""
+    memory = TraceMemory([_words(one) for one in against])
+    traces = {one.name: trace for one in modules if (trace := memory.recall(_words(one))) is not None}
+    new = [one for one in modules if one.name not in traces]
+    if new and find_spec("torch") is None:
+        raise MissingExtraError("torch", "train")
+    for name, trace in _run_all(new, against).items() if new else ():
+        traces[name] = trace
+        memory.keep(_words(next(one for one in new if one.name == name)), trace)
+    return {
+        name: replace(trace, same_as=tuple(against[int(place)].name for place in trace.same_as))
+        for name, trace in traces.items()
+    }
 
 
 @dataclass
@@ -61,22 +60,18 @@ class _Request:
     traces: dict[str, ModuleTrace] = field(default_factory=dict)
 
 
-def trace_modules(
-    modules: Sequence[ModuleTask], against: Sequence[ModuleTask] = ()
-) -> dict[str, ModuleTrace]:
-    """By name; raises `MissingExtraError` without torch."""
-    if not modules:
-        return {}
-    if find_spec("torch") is None:
-        raise MissingExtraError("torch", "train")
+def _run_all(modules: Sequence[ModuleTask], against: Sequence[ModuleTask]) -> dict[str, ModuleTrace]:
+    """`same_as` holds places in `against`, for names may change."""
     with tempfile.TemporaryDirectory(prefix="module-traces-") as folder:
         request = _Request(modules, against, folder)
         while left := [one for one in modules if one.name not in request.traces]:
             before = len(request.traces)
             words = _ask(request, left)
             if len(request.traces) == before or words:
-                stuck = next(one for one in left if one.name not in request.traces)
-                request.traces[stuck.name] = ModuleTrace(why_not=words or "its process gave no answer")
+                stuck = next((one for one in left if one.name not in request.traces), None)
+                if stuck is not None:
+                    why_not = words or "its process gave no answer"
+                    request.traces[stuck.name] = ModuleTrace(why_not=why_not, by_accident=True)
         return request.traces
 
 
@@ -122,18 +117,10 @@ def _trace(request: _Request, answer: dict[str, Any]) -> ModuleTrace:
             {key: arrays[key] for key in arrays.files if key.startswith(p)} for p in ("given", "found")
         )
     return ModuleTrace(
-        given=_by_draw(given),
-        found=_by_draw(found),
-        same_as=tuple(request.against[place].name for place in answer["same"]),
+        given=by_draw(given),
+        found=by_draw(found),
+        same_as=tuple(map(str, answer["same"])),
     )
-
-
-def _by_draw(arrays: dict[str, Any]) -> tuple[tuple[Floats, ...], ...]:
-    draws: dict[int, dict[int, Floats]] = {}
-    for key, array in arrays.items():
-        _, draw, place = key.split("_")
-        draws.setdefault(int(draw), {})[int(place)] = np.asarray(array, dtype=np.float64)
-    return tuple(tuple(draws[d][p] for p in sorted(draws[d])) for d in sorted(draws))
 
 
 def _run_child(message: str, limit_s: float) -> tuple[list[str], int | None]:
