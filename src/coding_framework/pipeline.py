@@ -49,7 +49,9 @@ from coding_framework.records import Conversation, Evaluation, Message, ModuleTa
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
+from coding_framework.training.plan.refusals import raise_first
 from coding_framework.training.plan.resolve import resolve
+from coding_framework.training.plan.tasks import module_refusals
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
@@ -378,7 +380,10 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
-    config = resolve(config, look_at_machine())
+    machine = look_at_machine()
+    config = resolve(config, machine)
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
+    raise_first([*module_refusals(config, machine, tasks)])
     path = fetch(config.model.name)
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)

@@ -16,7 +16,7 @@ from coding_framework.data.sources.book import find_task, read_sources, task_boo
 from coding_framework.data.sources.identity import task_digest
 from coding_framework.data.sources.opening import open_source
 from coding_framework.data.sources.protocol import BrokenTask, KernelSource
-from coding_framework.data.sources.run_tasks import changes_since, with_kept_tasks
+from coding_framework.data.sources.run_tasks import changes_since, lost_oracles, with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError, UnknownTaskError, UserError
 from coding_framework.records import ModuleTask, Task
@@ -94,6 +94,7 @@ def test_a_task_of_own_code_that_is_another_one_now_is_refused_when_its_oracle_i
     assert isinstance(task, Task)
     with pytest.raises(ConfigError, match=r"'mirror_rows' of 'shifting_tasks:tasks' is another one"):
         task_digest(task)
+    assert len(list(lost_oracles(kept))) == 2, "the plan of a run that is taken up again refuses both"
 
 
 def _forget(module: str) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from coding_framework.config import FrameworkConfig, TasksConfig
 from coding_framework.data.sources.book import read_sources, task_book
 from coding_framework.data.sources.keeping import FILE_NAME, KeptTask, KeptTasks, read_kept, write_kept
+from coding_framework.data.sources.own import OwnOracle
 from coding_framework.data.sources.sourced import CATALOGUE, SourcedTask
 from coding_framework.data.tasks.split import held_out_names, left_out_tasks, training_tasks
 from coding_framework.errors import FrameworkError
+from coding_framework.records import Task
 
 
 def with_kept_tasks(config: FrameworkConfig, run_dir: Path, also: Sequence[str] = ()) -> FrameworkConfig:
@@ -34,6 +36,17 @@ def with_kept_tasks(config: FrameworkConfig, run_dir: Path, also: Sequence[str] 
 def with_kept(config: FrameworkConfig, path: Path) -> FrameworkConfig:
     """The same config with the tasks of this file."""
     return config.model_copy(update={"tasks": config.tasks.model_copy(update={"kept": path})})
+
+
+def lost_oracles(config: TasksConfig) -> Iterator[str]:
+    """In words, tasks of a user's own code that are no longer what they were: no run goes on without them."""
+    assert config.kept is not None
+    for one in read_kept(config.kept).tasks:
+        if isinstance(one.task, Task) and isinstance(one.task.oracle, OwnOracle):
+            try:
+                one.task.oracle.found()
+            except FrameworkError as error:
+                yield str(error)
 
 
 def changes_since(config: TasksConfig) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What a module was seen to compute, and its memory on disk.
 
-Guarantees: a trace is remembered by the module's source and sizes, by what it was compared with, and by the code
-that ran it; what a process that was killed left open is not remembered.
+Guarantees: a trace is remembered by the module's source and sizes, by what it was compared with, and by the
+code that ran it; what a process that was killed left open is not remembered.
 """
 
 from __future__ import annotations

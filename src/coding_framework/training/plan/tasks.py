@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
 from coding_framework.data.sources.book import brings_kernels, task_book
@@ -18,10 +19,13 @@ _SHOWN = 3
 
 
 def keep_to_the_run(config: FrameworkConfig, run: RunFolder | None) -> FrameworkConfig:
-    """The same config; of a run that is taken up again, with the tasks that it began with."""
+    """The same config, good in any folder; of a run that goes on, with the tasks that it began with."""
     from coding_framework.data.sources.keeping import FILE_NAME
     from coding_framework.data.sources.run_tasks import with_kept
 
+    named = tuple(str(Path(one).absolute()) if Path(one).exists() else one for one in config.tasks.sources)
+    tasks = config.tasks.model_copy(update={"sources": named})
+    config = config.model_copy(update={"tasks": tasks})
     kept = run.path / FILE_NAME if run is not None else None
     return with_kept(config, kept) if kept is not None and kept.exists() else config
 
@@ -29,7 +33,16 @@ def keep_to_the_run(config: FrameworkConfig, run: RunFolder | None) -> Framework
 def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     """Of a resolved config; asks for names alone, so that a refusal costs no comparison of contents."""
     yield from no_kernels(config)
-    wanted = {task.name: task for task in (*asked_tasks(config.tasks), *held_out_tasks(config.tasks))}
+    if config.tasks.kept is not None:
+        from coding_framework.data.sources.run_tasks import lost_oracles
+
+        yield from (Refusal("settings", words) for words in lost_oracles(config.tasks))
+    yield from module_refusals(config, machine, (*asked_tasks(config.tasks), *held_out_tasks(config.tasks)))
+
+
+def module_refusals(config: FrameworkConfig, machine: Machine, tasks: Sequence[AnyTask]) -> Iterator[Refusal]:
+    """Modules where nothing can judge them."""
+    wanted = {task.name: task for task in tasks}
     modules = [task for task in wanted.values() if isinstance(task, ModuleTask)]
     if not modules:
         return
