@@ -11,6 +11,7 @@ from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
 
 from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig, load_config
+from coding_framework.cuda.safety_wrapper import SafetyWrapper
 from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
@@ -45,8 +46,9 @@ def config_of(*sources: str, **values: object) -> FrameworkConfig:
 
 
 @pytest.fixture(autouse=True)
-def _own_code_is_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_code_and_a_sandbox_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(OWN_FOLDER)
+    monkeypatch.setattr(SafetyWrapper, "require", lambda self: None)
 
 
 def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_path: Path) -> None:
@@ -57,6 +59,15 @@ def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_
         make_plan(config_of(*sources, **{"rl.num_gpus": 0, "model.name": "x"}), machine(0))
     with pytest.raises(ConfigError, match=r"judge\.executor is `emulator`: set it to `gpu`"):
         make_plan(config_of(*sources, **{"judge.executor": "emulator"}), machine(1))
+
+
+def test_modules_are_refused_where_no_sandbox_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_works(self: SafetyWrapper) -> None:
+        raise NotAvailableError("no sandbox for host code: bubblewrap: not installed")
+
+    monkeypatch.setattr(SafetyWrapper, "require", none_works)
+    with pytest.raises(NotAvailableError, match="and this machine has no sandbox for host code: bubblewrap"):
+        make_plan(config_of("catalogue", str(archive(tmp_path / "a.jsonl"))), machine(1))
 
 
 def test_sft_without_a_kernel_to_learn_from_is_refused() -> None:

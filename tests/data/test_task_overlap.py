@@ -9,7 +9,7 @@ from source_support import checkout, function
 
 from coding_framework.config import TasksConfig
 from coding_framework.data.sources.module_text import normal_module
-from coding_framework.data.tasks.split import left_out_tasks, training_tasks
+from coding_framework.data.tasks.split import overlap_of, training_tasks
 from coding_framework.errors import ConfigError
 
 pytest.importorskip("torch")
@@ -35,7 +35,7 @@ FREE = {
 def test_modules_that_compute_a_held_out_task_are_left_out_and_named(tmp_path: Path) -> None:
     sources = {name: source for name, (source, _) in HELD_OUT_IN_DISGUISE.items()} | FREE
     config = TasksConfig(sources=(str(checkout(tmp_path, sources)),))
-    left_out = {one.task.split("_", 3)[3]: one.why for one in left_out_tasks(config)}
+    left_out = {one.task.split("_", 3)[3]: one.why for one in overlap_of(config).left_out}
     assert left_out == {
         name: f"it computes what {same} computes, which is held out"
         for name, (_, same) in HELD_OUT_IN_DISGUISE.items()
@@ -53,7 +53,7 @@ def test_a_held_out_module_keeps_out_its_own_text_its_equals_and_tasks_of_the_ca
     config = TasksConfig(
         sources=("catalogue", str(test), str(train)), held_out=("kernelbench_level1_1_silu",)
     )
-    left_out = {one.task: one.why for one in left_out_tasks(config)}
+    left_out = {one.task: one.why for one in overlap_of(config).left_out}
     assert set(left_out) == {"silu", "kernelbench_level2_1_renamed", "kernelbench_level2_2_rewritten"}
     assert "its text is that of" in left_out["kernelbench_level2_1_renamed"]
     assert "it computes what" in left_out["silu"]
@@ -72,7 +72,7 @@ def test_a_naive_kernel_that_passes_as_a_held_out_task_of_integers_is_found(
     (tmp_path / "disguised_tasks.py").write_text(code)
     monkeypatch.chdir(tmp_path)
     config = TasksConfig(sources=("catalogue", "disguised_tasks:task"), train=("running_total", "matmul"))
-    (left_out,) = left_out_tasks(config)
+    (left_out,) = overlap_of(config).left_out
     assert left_out.task == "running_total"
     assert "prefix_sum_int32" in left_out.why
 

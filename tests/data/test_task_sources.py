@@ -128,6 +128,12 @@ def test_what_is_broken_is_counted_and_named(tmp_path: Path) -> None:
     assert "no_module.py" in files.sentence
 
 
+def test_an_archive_without_a_sound_row_leaves_nothing_to_train_on(tmp_path: Path) -> None:
+    source = str(archive(tmp_path / "a.jsonl", [archive_row(1, CUDA_Runtime=-1.0)]))
+    with pytest.raises(ConfigError, match=r"no task is left to train on.*0 tasks, 1 left out as broken"):
+        training_tasks(TasksConfig(sources=(source,), held_out=("scale",)))
+
+
 def test_a_name_that_two_sources_give_is_refused_unless_it_is_the_same_task(tmp_path: Path) -> None:
     one, other = (
         str(checkout(tmp_path / name, {"wave": function(forward)}))

@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError, model_validator
 
 from coding_framework.cuda.contract import parse_launch_plan
 from coding_framework.data.problems.oracle import NaiveKernelOracle
-from coding_framework.data.sources.left_out import LeftOut
+from coding_framework.data.sources.left_out import Overlap
 from coding_framework.data.sources.own import OwnOracle
 from coding_framework.data.sources.sourced import SourcedTask
 from coding_framework.errors import StorageError
@@ -105,8 +105,8 @@ class KeptTasks(Record):
 
     tasks: tuple[KeptTask, ...]
     """Those of the run that are not of the catalogue, held out ones among them."""
-    left_out: tuple[LeftOut, ...] = ()
-    """Tasks that overlap with what is held out."""
+    overlap: Overlap = Overlap()
+    """Tasks that are not trained on because of what is held out."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class RunTasks:
     """The file, read."""
 
     tasks: tuple[SourcedTask, ...]
-    left_out: tuple[LeftOut, ...]
+    overlap: Overlap
 
 
 def write_kept(path: Path, kept: KeptTasks) -> None:
@@ -130,7 +130,7 @@ def read_kept(path: Path) -> RunTasks:
             kept = KeptTasks.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise StorageError(f"{path} is damaged, the run's tasks cannot be read: {error}") from error
-    return RunTasks(tasks=tuple(one.sourced() for one in kept.tasks), left_out=kept.left_out)
+    return RunTasks(tasks=tuple(one.sourced() for one in kept.tasks), overlap=kept.overlap)
 
 
 def _not_asked(*_: object) -> dict[str, object]:

@@ -22,6 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coding_framework.cuda.executors.host.verifier.task_source import integer_constants
+from coding_framework.data.archives.input_shapes import input_shapes
+from coding_framework.data.sources.multiples import MAX_ELEMENTS
 from coding_framework.data.sources.trace_memory import ModuleTrace, TraceMemory, by_draw
 from coding_framework.errors import MissingExtraError
 from coding_framework.records import ModuleTask
@@ -30,6 +33,7 @@ Floats = NDArray[np.float64]
 _CHILD = "coding_framework.data.sources.trace_child"
 _MEMORY_BYTES = 16 << 30
 _START_S, _EACH_S = 60.0, 3.0
+_TOO_LARGE = ModuleTrace(why_not=f"more than {MAX_ELEMENTS:,} numbers")
 _SIZES = (5, 7, 6, 9, 8, 11, 10)
 """Small, and different for constants that stand beside each other."""
 
@@ -39,7 +43,11 @@ def trace_modules(
 ) -> dict[str, ModuleTrace]:
     """By name; what was run before is remembered on disk. Raises `MissingExtraError` without torch."""
     memory = TraceMemory([_words(one) for one in against])
-    traces = {one.name: trace for one in modules if (trace := memory.recall(_words(one))) is not None}
+    traces = {one.name: _TOO_LARGE for one in modules if is_too_large(one)}
+    for one in modules:
+        known = None if one.name in traces else memory.recall(_words(one))
+        if known is not None:
+            traces[one.name] = known
     new = [one for one in modules if one.name not in traces]
     if new and find_spec("torch") is None:
         raise MissingExtraError("torch", "train")
@@ -73,6 +81,12 @@ def _run_all(modules: Sequence[ModuleTask], against: Sequence[ModuleTask]) -> di
                     why_not = words or "its process gave no answer"
                     request.traces[stuck.name] = ModuleTrace(why_not=why_not, by_accident=True)
         return request.traces
+
+
+def is_too_large(task: ModuleTask) -> bool:
+    """Whether its inputs have more numbers than are compared, so that they need not be made to know it."""
+    values = {**integer_constants(task.source), **small_constants(task)}
+    return input_shapes(task.source).num_elements(values) > MAX_ELEMENTS
 
 
 def small_constants(task: ModuleTask) -> dict[str, int]:

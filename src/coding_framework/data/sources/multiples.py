@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 ROUNDING = 1e-6
 """Of the largest value: far above what float64 rounds, far below what differs."""
+MAX_ELEMENTS = 2_000_000
+"""Of a module's parameters, inputs and outputs: more take too long to compare."""
 
 
 def is_multiple(values: NDArray[np.float64], of: NDArray[np.float64]) -> bool:

@@ -4,14 +4,12 @@ Every task of a source is compared with everything that is held out, and every t
 is held out of the sources: by the normal form of its text or of its naive kernel, by what its module or
 oracle computes on drawn numbers, and where numbers are no floats by letting its naive kernel answer for the
 held-out task. Guarantees: what is found is left out and named. Not guaranteed: that a module which cannot be
-run here, because it is too large for one, is compared by more than its text; the log counts those.
+run here, because it is too large for one, is compared by more than its text; those are named.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import structlog
 
 from coding_framework.config import JudgeConfig, TasksConfig
 from coding_framework.cuda.judge import Judge
@@ -19,33 +17,32 @@ from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.same_program import Compile
 from coding_framework.data.pairs.source_edit import is_plan_line, replace_words
 from coding_framework.data.sources.book import TaskBook, task_book
-from coding_framework.data.sources.left_out import LeftOut
+from coding_framework.data.sources.left_out import LeftOut, Overlap
 from coding_framework.data.sources.module_traces import trace_modules
 from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks.split import held_out_tasks
 from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.records import Candidate, ModuleTask, Task
 
-log = structlog.stdlib.get_logger(__name__)
 
-
-def overlap(asked: Sequence[AnyTask], held_out: Sequence[AnyTask], book: TaskBook) -> tuple[LeftOut, ...]:
+def overlap(asked: Sequence[AnyTask], held_out: Sequence[AnyTask], book: TaskBook) -> Overlap:
     """Those of `asked` that overlap with `held_out`, each with the reason."""
     if not any(task.name in book.by_name for task in (*asked, *held_out)):
-        return ()
+        return Overlap()
     whole = held_out_set(held_out, book)
     added = held_out_set([task for task in held_out if task.name in book.by_name], book, alone=True)
-    found = _modules([task for task in asked if isinstance(task, ModuleTask)], whole, added)
+    found, unseen = _modules([task for task in asked if isinstance(task, ModuleTask)], whole, added)
     for task in asked:
         if isinstance(task, Task):
             reason = _why_not(task, whole if task.name in book.by_name else added)
             if reason is not None:
                 found[task.name] = reason
-    return tuple(
+    left_out = (
         LeftOut(task=task.name, source=book.source_of(task.name), why=found[task.name])
         for task in asked
         if task.name in found
     )
+    return Overlap(left_out=tuple(left_out), by_text_alone=unseen)
 
 
 def open_held_out(config: TasksConfig, compile_source: Compile | None = None) -> HeldOut:
@@ -66,22 +63,20 @@ def held_out_set(held_out: Sequence[AnyTask], book: TaskBook, *, alone: bool = F
     return HeldOut(named, others=own, families=frozenset()) if alone else HeldOut(named, others=own)
 
 
-def _modules(asked: Sequence[ModuleTask], whole: HeldOut, added: HeldOut) -> dict[str, str]:
+def _modules(
+    asked: Sequence[ModuleTask], whole: HeldOut, added: HeldOut
+) -> tuple[dict[str, str], dict[str, str]]:
     """By text first; what is left is run, together with the held-out modules, in one process."""
     found = {task.name: why for task in asked if (why := whole.why_not_module(task)) is not None}
     left = [task for task in asked if task.name not in found]
     traces = trace_modules([*left, *whole.modules], whole.modules)
     whole.take_traces(traces)
     added.take_traces(traces)
-    unseen = [task.name for task in left if traces[task.name].why_not]
-    if unseen:
-        because = traces[unseen[0]].why_not
-        log.info("modules_compared_by_text_alone", count=len(unseen), first=unseen[0], because=because)
     for task in left:
         why = whole.why_not_trace(traces[task.name])
         if why is not None:
             found[task.name] = why
-    return found
+    return found, {task.name: words for task in left if (words := traces[task.name].why_not)}
 
 
 def _why_not(task: Task, held_out: HeldOut) -> str | None:

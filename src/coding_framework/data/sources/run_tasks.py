@@ -15,7 +15,7 @@ from coding_framework.data.sources.book import read_sources, task_book
 from coding_framework.data.sources.keeping import FILE_NAME, KeptTask, KeptTasks, read_kept, write_kept
 from coding_framework.data.sources.own import OwnOracle
 from coding_framework.data.sources.sourced import CATALOGUE, SourcedTask
-from coding_framework.data.tasks.split import held_out_names, left_out_tasks, training_tasks
+from coding_framework.data.tasks.split import held_out_names, overlap_of, training_tasks
 from coding_framework.errors import FrameworkError
 from coding_framework.records import Task
 
@@ -75,8 +75,8 @@ def _some(names: Sequence[str]) -> str:
 
 def _to_keep(config: TasksConfig, also: Sequence[str]) -> KeptTasks:
     book = task_book(config)
-    left_out = left_out_tasks(config)
+    overlap = overlap_of(config)
     wanted = {*(task.name for task in training_tasks(config)), *held_out_names(config), *also}
-    wanted |= {one.task for one in left_out}  # a name in `tasks.train` has to lead somewhere
+    wanted |= {one.task for one in overlap.left_out}  # a name in `tasks.train` has to lead somewhere
     kept: list[SourcedTask] = [one for one in book.sourced if one.task.name in wanted]
-    return KeptTasks(tasks=tuple(KeptTask.of(one) for one in kept), left_out=left_out)
+    return KeptTasks(tasks=tuple(KeptTask.of(one) for one in kept), overlap=overlap)

@@ -19,11 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from coding_framework.cuda.executors.host.verifier.task_source import execute_source, override_constants
-from coding_framework.data.sources.multiples import are_multiples
+from coding_framework.data.sources.multiples import MAX_ELEMENTS, are_multiples
 
 DRAWS = 3
-MAX_ELEMENTS = 2_000_000
-"""Of parameters, of inputs and of outputs: more take too long to compare."""
 
 
 class Run(NamedTuple):

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from coding_framework.config import FrameworkConfig, TasksConfig
 from coding_framework.data.sources.book import TaskBook, task_book
-from coding_framework.data.sources.left_out import LeftOut
+from coding_framework.data.sources.left_out import LeftOut, Overlap
 from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks import all_tasks
 from coding_framework.data.tasks.families import HELD_OUT_FAMILIES
@@ -49,7 +49,7 @@ def catalogue_tasks(config: TasksConfig) -> tuple[Task, ...]:
     return tuple(task for task in training_tasks(config) if isinstance(task, Task) and task.name not in own)
 
 
-def left_out_tasks(config: TasksConfig) -> tuple[LeftOut, ...]:
+def overlap_of(config: TasksConfig) -> Overlap:
     """Tasks that `tasks.train` asks for and that are not trained on, with the reason."""
     return _decided(config)[1]
 
@@ -75,25 +75,25 @@ def evaluation_tasks(config: FrameworkConfig) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=8)
-def _decided(config: TasksConfig) -> tuple[tuple[AnyTask, ...], tuple[LeftOut, ...]]:
+def _decided(config: TasksConfig) -> tuple[tuple[AnyTask, ...], Overlap]:
     asked = asked_tasks(config)
-    left_out = _left_out(asked, config)
-    names = {one.task for one in left_out}
+    overlap = _overlap(asked, config)
+    names = {one.task for one in overlap.left_out}
     kept = tuple(task for task in asked if task.name not in names)
     if not kept:
-        raise ConfigError(_nothing_left(config, left_out))
-    return kept, left_out
+        raise ConfigError(_nothing_left(config, overlap.left_out))
+    return kept, overlap
 
 
-def _left_out(asked: Sequence[AnyTask], config: TasksConfig) -> tuple[LeftOut, ...]:
+def _overlap(asked: Sequence[AnyTask], config: TasksConfig) -> Overlap:
     """As it was decided when the run began, or now."""
     book = task_book(config)
     if config.kept is not None:
         from coding_framework.data.sources.keeping import read_kept
 
-        return read_kept(config.kept).left_out
+        return read_kept(config.kept).overlap
     if not book.sourced:
-        return ()
+        return Overlap()
     from coding_framework.data.sources.overlap import overlap
 
     return overlap(asked, held_out_tasks(config), book)

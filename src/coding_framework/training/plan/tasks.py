@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.cuda.safety_wrapper import SafetyWrapper
 from coding_framework.data.sources.book import brings_kernels, task_book
 from coding_framework.data.sources.protocol import AnyTask
-from coding_framework.data.tasks.split import asked_tasks, held_out_tasks, left_out_tasks, training_tasks
+from coding_framework.data.tasks.split import asked_tasks, held_out_tasks, overlap_of, training_tasks
+from coding_framework.errors import NotAvailableError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import ModuleTask
 from coding_framework.training.plan.machine import Machine
@@ -36,7 +38,7 @@ def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal
     if config.tasks.kept is not None:
         from coding_framework.data.sources.run_tasks import lost_oracles
 
-        yield from (Refusal("settings", words) for words in lost_oracles(config.tasks))
+        yield from (Refusal("settings", words) for words in dict.fromkeys(lost_oracles(config.tasks)))
     yield from module_refusals(config, machine, (*asked_tasks(config.tasks), *held_out_tasks(config.tasks)))
 
 
@@ -57,6 +59,11 @@ def module_refusals(config: FrameworkConfig, machine: Machine, tasks: Sequence[A
         yield Refusal("machine", f"{words}, and this machine has no GPU{reason}: {instead}")
     elif config.judge.executor != "gpu":
         yield Refusal("settings", f"{words}, but judge.executor is `emulator`: set it to `gpu`, or {instead}")
+    else:
+        try:
+            SafetyWrapper(config.judge).require()
+        except NotAvailableError as error:
+            yield Refusal("machine", f"{words}, and this machine has {error}. Make one work, or {instead}")
 
 
 def no_kernels(config: FrameworkConfig) -> Iterator[Refusal]:
@@ -84,10 +91,16 @@ def _notes(config: FrameworkConfig) -> Iterator[str]:
     yield from (f"tasks of {report.sentence}" for report in book.reports)
     yield f"trained on: {_by_source(training_tasks(config.tasks), config)}"
     yield f"held out: {_by_source(held_out_tasks(config.tasks), config)}"
-    left_out = left_out_tasks(config.tasks)
-    if left_out:
-        named = "; ".join(f"{one.task}: {one.why}" for one in left_out)
-        yield f"left out of training, {len(left_out)}: {named}"
+    overlap = overlap_of(config.tasks)
+    if overlap.left_out:
+        named = "; ".join(f"{one.task}: {one.why}" for one in overlap.left_out)
+        yield f"left out of training, {len(overlap.left_out)}: {named}"
+    if overlap.by_text_alone:
+        because = next(iter(overlap.by_text_alone.values()))
+        yield (
+            f"compared with what is held out by their text alone, {len(overlap.by_text_alone)}, since they "
+            f"could not be run on this machine's CPU: {_some(list(overlap.by_text_alone))} (the first: {because})"
+        )
     if config.tasks.kept is not None:
         for words in changes_since(config.tasks):
             yield (
