@@ -99,7 +99,7 @@ def _notes(config: FrameworkConfig) -> Iterator[str]:
         because = next(iter(overlap.by_text_alone.values()))
         yield (
             f"compared with what is held out by their text alone, {len(overlap.by_text_alone)}, since they "
-            f"could not be run on this machine's CPU: {_some(list(overlap.by_text_alone))} (the first: {because})"
+            f"could not be run on the CPU here: {_some(list(overlap.by_text_alone))} (the first: {because})"
         )
     if config.tasks.kept is not None:
         for words in changes_since(config.tasks):
