@@ -7,22 +7,30 @@ from pathlib import Path
 import pytest
 from archive_support import REAL_ROWS
 from kernelbench_sources import SOURCES
+from pyarrow.parquet import read_table
 from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
 
-from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig, load_config
 from coding_framework.cuda.safety_wrapper import SafetyWrapper
-from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.pipeline import start_run
-from coding_framework.records import ModuleTask
+from coding_framework.records import (
+    Candidate,
+    Evaluation,
+    Generation,
+    GenerationRequest,
+    ModuleTask,
+    Task,
+    Verdict,
+)
 from coding_framework.training.plan.machine import Card, Machine
 from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.refusals import RL_PACKAGES
-from coding_framework.training.rl.prompts_file import num_prompts, task_order
+from coding_framework.training.rl.episode_runner import EpisodeRunner
+from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 GB = 10**9
@@ -97,25 +105,63 @@ def test_the_plan_counts_what_each_source_gave_and_names_what_is_left_out(tmp_pa
     assert not [words for words in again.tasks if "changed" in words]
 
 
-def test_workers_resolve_the_names_of_a_step_to_the_very_same_tasks(tmp_path: Path) -> None:
-    sources = [str(checkout(tmp_path))]
-    if REAL_ROWS.exists():
-        sources.append(str(REAL_ROWS))
+async def test_workers_resolve_the_names_of_a_step_to_the_very_same_tasks_and_play_them(
+    tmp_path: Path,
+) -> None:
+    """KernelBench's forms and, where they are, the rows of the archive: batch, contract, prompt, episode."""
+    sources = [
+        str(checkout(tmp_path)),
+        str(REAL_ROWS if REAL_ROWS.exists() else archive(tmp_path / "a.jsonl")),
+    ]
     config = config_of(*sources, **{"tasks.held_out": ("kernelbench_level1_1_scaled_relu",)})
-    config = with_kept_tasks(config, tmp_path)
-    names = [task.name for task in training_tasks(config.tasks)]
-    step = task_order(names, num_prompts(config.rl), config.run.seed)[: config.rl.prompts_per_step]
-    assert len(step) == config.rl.prompts_per_step
+    before = {task.name: task for task in training_tasks(config.tasks)}
+    config = with_kept_tasks(config, RunFolder.create(tmp_path, "run", "{}").path)
+    settings = settings_of(config)
+    order = task_order(list(before), num_prompts(config.rl), config.run.seed)
+    write_prompts(tmp_path / "prompts.parquet", order)
+    batch = read_table(tmp_path / "prompts.parquet").to_pylist()[: config.rl.prompts_per_step]
+    assert len(order) == config.rl.steps * config.rl.prompts_per_step
+    assert {row["extra_info"]["task"] for row in batch} <= set(before)
+
+    judged: dict[str, Candidate] = {}
+
+    async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
+        assert task == before[task.name]
+        judged[task.name] = candidate
+        return Evaluation(
+            task=task.name, candidate=candidate, verdict=Verdict.COMPILE_ERROR, message="expected a `;`"
+        )
+
+    runner = EpisodeRunner(WorkerSettings.model_validate_json(settings.model_dump_json()), judge)
+    for number, name in enumerate(before):
+        played = await runner.run(name, answer_in_the_contract_asked_for, step=1, episode=f"step1n{number}-0")
+        assert played is not None
+        assert [turn.agent for turn in played.turns] == ["generator", "optimizer"]
+        assert "Expected a `;`" in played.turns[1].messages[-1].content
+        assert judged[name].contract == ("extension" if name.startswith("sakana") else "module")
+
+
+async def answer_in_the_contract_asked_for(request: GenerationRequest) -> Generation:
+    """Another one each turn: a candidate that repeats an earlier one is not judged again."""
+    is_module = "class ModelNew" in request.messages[0].content
+    code = (
+        "import torch\nclass ModelNew(torch.nn.Module):\n    pass"
+        if is_module
+        else "#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}"
+    )
+    remark = f"{'#' if is_module else '//'} for the {request.agent}"
+    text = f"```{'python' if is_module else 'cuda'}\n{remark}\n{code}\n```"
+    return Generation(text=text, prompt_token_ids=(1, 2), token_ids=(3, 4), log_probs=(-0.5, -0.25))
+
+
+def settings_of(config: FrameworkConfig) -> WorkerSettings:
+    assert config.tasks.kept is not None
     settings = WorkerSettings(
-        run_dir=tmp_path,
-        conversation=config.conversation,
+        run_dir=config.tasks.kept.parent,
+        conversation=config.conversation.model_copy(update={"max_turns": 2}),
         reward=config.reward,
         judge=config.judge,
         tasks=config.tasks,
     )
-    read_back = WorkerSettings.model_validate_json(settings.model_dump_json())
-    for name in names:
-        task = find_task(read_back.tasks, name)
-        assert task == find_task(config.tasks.model_copy(update={"kept": None}), name)
-        assert isinstance(task, ModuleTask)
-        assert ("PYBIND11_MODULE" in generator_messages(task)[0].content) == name.startswith("sakana")
+    settings.write()
+    return settings
