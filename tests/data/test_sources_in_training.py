@@ -161,7 +161,7 @@ def settings_of(config: FrameworkConfig) -> WorkerSettings:
         conversation=config.conversation.model_copy(update={"max_turns": 2}),
         reward=config.reward,
         judge=config.judge,
-        tasks=config.tasks,
+        known_tasks=config.tasks,
     )
     settings.write()
     return settings

@@ -94,7 +94,7 @@ class MultiAgentVERLTrainer:
             conversation=self._conversation,
             reward=self._reward,
             judge=config.judge,
-            tasks=config.tasks,
+            known_tasks=config.tasks,
             rl=config.rl,
             overlong=overlong_shaping(config),
             judged_on=judge_place(config),

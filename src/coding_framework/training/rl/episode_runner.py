@@ -121,7 +121,7 @@ class EpisodeRunner:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await run_episode(
-                    find_task(self._settings.tasks, task),
+                    find_task(self._settings.known_tasks, task),
                     generate,
                     judge=judge,
                     reward=self._reward,

@@ -30,7 +30,7 @@ class WorkerSettings(Record):
     """How it is rewarded."""
     judge: JudgeConfig
     """How it is judged."""
-    tasks: TasksConfig = TasksConfig()
+    known_tasks: TasksConfig = TasksConfig()
     """On what; tasks of other sources than the catalogue are those in its `kept` file."""
     rl: RLConfig = RLConfig()
     """How it is trained on."""
