@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +26,17 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
-from coding_framework.data.tasks import get_task
-from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
+from coding_framework.data.sft_pairs import (
+    DraftPair,
+    RejectedDraft,
+    SFTPair,
+    generate_optimizer_pairs,
+    generate_pairs,
+)
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
+from coding_framework.data.sources.sourced import CATALOGUE
+from coding_framework.data.tasks.split import catalogue_tasks, evaluation_tasks
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.monitoring.progress import progress_bar
@@ -37,11 +46,13 @@ from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.monitoring.storage import storage_errors, sync_below, write_whole
-from coding_framework.records import Conversation, Evaluation, Message, Record, Task
+from coding_framework.records import Conversation, Evaluation, Message, ModuleTask, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
+from coding_framework.training.plan.refusals import raise_first
 from coding_framework.training.plan.resolve import resolve
+from coding_framework.training.plan.tasks import module_refusals
 from coding_framework.training.reward_functions.own_reward import reward_of
 from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
@@ -92,7 +103,7 @@ class Pipeline:
     """One training run in one folder."""
 
     def __init__(self, plan: TrainingPlan, run: RunFolder) -> None:
-        self.config = plan.config
+        self.config = with_kept_tasks(plan.config, run.path)
         self.run = run
         self._stop_requested = False
 
@@ -135,27 +146,46 @@ class Pipeline:
 
     def _short_pairs(self, total: int) -> PhaseDone:
         """Templated pairs with short answers, for small models."""
-        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
+        from coding_framework.data.pairs.known import known_families
+        from coding_framework.data.pairs.settling import PairSettler
+        from coding_framework.data.pairs.workshop import kinds_of
+        from coding_framework.data.sft_pairs import PairReport, judge_pairs, known_pairs, write_pairs
+        from coding_framework.data.sources.overlap import open_held_out
 
         path = self.run.path / "sft" / "pairs.jsonl"
         settings = CompilerSettings.for_judge(self.config.judge)
+        known = known_families(self.config.tasks, kinds_of(self.config.sft.agents))
         with (
             CUDACompiler(settings) as compiler,
             open_pool(self.config.judge) as pool,
             progress_bar("judging pairs", total) as bar,
         ):
-            held_out = HeldOut(held_out_names(self.config.tasks), compiler.compile)
+            held_out = open_held_out(self.config.tasks, compiler.compile)
+            kept = 0
 
-            def on_judged(number: int, report: PairReport) -> None:
-                bar.advance(1, kept=len(report.pairs))
+            def on_settled(outcome: SFTPair | RejectedDraft) -> None:
+                nonlocal kept
+                kept += isinstance(outcome, SFTPair)
+                bar.advance(1, kept=kept)
                 self._stop_if_asked()
 
-            drafts = self._drafts(pool, total)
+            def on_judged(number: int, report: PairReport) -> None:
+                bar.advance(1, kept=kept + len(report.pairs))
+                self._stop_if_asked()
+
             workers = self.config.judge.num_workers
+            settler = PairSettler(pool, compiler.compile, generator_messages, _optimizer_prompt, held_out)
+            share = total // 2 if CATALOGUE in self.config.tasks.sources else total
+            made = known_pairs(known, share, self.config.run.seed, settler.settle, workers, on_settled)
+            left = total - len(made.pairs) if CATALOGUE in self.config.tasks.sources else 0
+            drafts = self._drafts(pool, left, held_out)
             report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
-        write_pairs(path, report.pairs)
-        log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
-        return PhaseDone(path=path, count=len(report.pairs))
+        pairs = (*made.pairs, *report.pairs)
+        write_pairs(path, pairs)
+        log.info(
+            "pairs_judged", kept=len(pairs), rejected=dict(Counter(made.rejected) + Counter(report.reasons))
+        )
+        return PhaseDone(path=path, count=len(pairs))
 
     def _pairs_of_families(self) -> PhaseDone:
         """Pairs over all tiers and families, with their card."""
@@ -176,15 +206,15 @@ class Pipeline:
         log.info("pairs_judged", kept=len(made.pairs), rejected=made.rejected, short=made.short)
         return PhaseDone(path=path, count=len(made.pairs))
 
-    def _drafts(self, pool: JudgePool, total: int) -> Iterator[DraftPair]:
+    def _drafts(self, pool: JudgePool, total: int, held_out: HeldOut) -> Iterator[DraftPair]:
         """Drafts for the generator and, from the same tasks, for the optimizer."""
-        tasks = training_tasks(self.config.tasks)
+        tasks = catalogue_tasks(self.config.tasks)
         agents = self.config.sft.agents
         optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
         generator = total - optimizer if "generator" in agents else 0
-        seed, exclude = self.config.run.seed, held_out_names(self.config.tasks)
-        yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
-        yield from generate_optimizer_pairs(tasks, optimizer, seed, exclude, pool.judge, _optimizer_prompt)
+        seed = self.config.run.seed
+        yield from generate_pairs(tasks, generator, seed, held_out, generator_messages)
+        yield from generate_optimizer_pairs(tasks, optimizer, seed, held_out, pool.judge, _optimizer_prompt)
 
     def _sft(self, base: Path) -> Path:
         from coding_framework.data.sft_pairs import read_pairs
@@ -332,7 +362,7 @@ class Pipeline:
             signal.signal(signal.SIGINT, before)
 
 
-def _optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[Message, ...]:
+def _optimizer_prompt(task: Task | ModuleTask, source: str, evaluation: Evaluation) -> tuple[Message, ...]:
     return optimizer_messages(task, evaluation, None)
 
 
@@ -355,8 +385,11 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
     checked_reward(config.reward)
+    machine = look_at_machine()
+    config = resolve(config, machine)
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
+    raise_first([*module_refusals(config, machine, tasks)])
     path = _own_model(config) or fetch(config.model.name)
-    config = resolve(config, look_at_machine())
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
 
@@ -381,7 +414,7 @@ async def _sample_and_count(
     pool: JudgePool,
     on_conversation: Callable[[Conversation], None],
 ) -> ModelResult:
-    tasks = [get_task(name) for name in evaluation_tasks(config)]
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
     total = len(tasks) * config.evaluation.samples_per_task
     with progress_bar(f"evaluating {label}", total) as bar:
 

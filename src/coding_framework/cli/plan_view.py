@@ -90,6 +90,7 @@ def _notes(plan: TrainingPlan) -> Iterable[RenderableType]:
     yield Text(f"judge: {judge.executor}, {width}; {_PLACES[judge.place]}")
     if plan.settled:
         yield Text("settled for this machine: " + ", ".join(f"{one.key}={one.value}" for one in plan.settled))
+    yield from (Text(words) for words in plan.tasks)
     for words in dict.fromkeys(_grounds(plan)):
         yield Text(words, style="dim")
 

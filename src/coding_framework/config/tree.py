@@ -354,8 +354,14 @@ class RLConfig(Record):
 class TasksConfig(Record):
     """What is taught and what is kept for the test."""
 
+    sources: tuple[str, ...] = Field(default=("catalogue",), min_length=1)
+    """Where tasks come from, any number of: `catalogue`; `kernelbench` or `sakana` (the hub's data sets); a
+    data set of the hub (OWNER/NAME), its files, a checkout of KernelBench, a folder of `.cu` and `.py`
+    problems; `module:attribute`, or an entry point of the group `coding_framework.tasks`."""
+    kept: Path | None = None
+    """Written by a training: the file in its run folder with the tasks that it began with."""
     train: tuple[str, ...] = Field(default=("*",), min_length=1)
-    """Tasks that SFT and RL may see; `*` is every task of a family that is not held out."""
+    """Tasks that SFT and RL may see; `*` is every task of `sources` whose family is not held out."""
     held_out: tuple[str, ...] = Field(default=("*", "scale", "gelu", "row_sum", "bias_relu"), min_length=1)
     """Tasks that only the evaluation sees; `*` is every task of a held-out family."""
 

@@ -18,12 +18,12 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import held_out_names
 from coding_framework.monitoring.results import ModelLabel, ModelResult, TaskResult
 from coding_framework.orchestration.episode import Generate, JudgeFn, RewardFn, all_of, run_episode
-from coding_framework.records import Conversation, Task
+from coding_framework.records import Conversation, ModuleTask, Task
 
 
 async def evaluate_model(
     generate: Generate,
-    tasks: Sequence[Task],
+    tasks: Sequence[Task | ModuleTask],
     config: FrameworkConfig,
     *,
     label: ModelLabel,
@@ -36,7 +36,7 @@ async def evaluate_model(
     start = time.monotonic()
     settings = config.conversation.model_copy(update={"max_turns": config.evaluation.max_turns})
 
-    async def sample(task: Task, number: int) -> Conversation:
+    async def sample(task: Task | ModuleTask, number: int) -> Conversation:
         conversation = await run_episode(
             task,
             generate,
@@ -64,7 +64,9 @@ async def evaluate_model(
     )
 
 
-def summarise(task: Task, conversations: Sequence[Conversation], *, held_out: bool) -> TaskResult:
+def summarise(
+    task: Task | ModuleTask, conversations: Sequence[Conversation], *, held_out: bool
+) -> TaskResult:
     """Counts over the conversations of one task; an episode counts by its best turn."""
     own = [conversation for conversation in conversations if conversation.task == task.name]
     best = [max((turn.evaluation.speedup or 0.0) for turn in one.turns) for one in own]

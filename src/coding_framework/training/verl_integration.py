@@ -22,7 +22,8 @@ from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
 from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.sakana_loader import SakanaDataLoader
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
@@ -86,7 +87,7 @@ class MultiAgentVERLTrainer:
         if not self.tasks:
             raise ConfigError("there is no task to train on")
         for task in self.tasks:
-            get_task(task)
+            find_task(config.tasks, task)
         self._run_dir = run_dir
         self._model_path = model_path
         self._on_step = on_step
@@ -96,13 +97,14 @@ class MultiAgentVERLTrainer:
     async def train(self) -> RLResult:
         """All steps, then the exported model."""
         run_dir = self._run_dir or self._new_run_dir()
-        config = self.config
+        config = with_kept_tasks(self.config, run_dir.resolve(), self.tasks)
         settings = WorkerSettings(
             run_dir=run_dir.resolve(),
             conversation=self._conversation,
             reward=self._reward,
             reward_behaviour=behaviour(self._reward),
             judge=config.judge,
+            known_tasks=config.tasks,
             rl=config.rl,
             overlong=overlong_shaping(config),
             judged_on=judge_place(config),

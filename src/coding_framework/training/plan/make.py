@@ -21,6 +21,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.shape import model_shape
+from coding_framework.training.plan.tasks import keep_to_the_run, task_notes, task_refusals
 from coding_framework.training.rl.leftovers import shared_bytes_left
 
 
@@ -30,15 +31,17 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     Raises where it cannot work, with everything that stands in the way.
     """
     shape = model_shape(config.model.name)
+    config = keep_to_the_run(config, run)
     resolved = resolve(config, machine, shape)
-    tasks = [task.name for task in training_tasks(resolved.tasks)]
     finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
+        *task_refusals(resolved, machine),
         *no_room(resolved, _taken_up(machine, run), shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)
+    tasks = [task.name for task in training_tasks(resolved.tasks)]
     folder = run.path if run else resolved.run.output_dir / run_name(resolved.run.name)
     return TrainingPlan(
         folder=folder,
@@ -50,6 +53,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         devices=_devices(resolved, machine),
         judge=_judge(resolved),
         disk_bytes=disk_left(resolved, shape),
+        tasks=task_notes(resolved),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.config import FrameworkConfig, RLConfig, SFTConfig
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.training.plan import memory, pace
 from coding_framework.training.plan.machine import Machine
@@ -59,7 +59,7 @@ def _sft(
     config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
 ) -> Iterator[PhasePlan]:
     sft = config.sft
-    families = {get_task(name).family for name in tasks}
+    families = {find_task(config.tasks, name).family for name in tasks}
     pairs = sft.pairs if sft.pairs is not None else sft.pairs_per_family * len(families)
     whence = "" if sft.pairs is not None else f" of each of {len(families)} families"
     yield PhasePlan(

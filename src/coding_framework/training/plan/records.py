@@ -112,3 +112,5 @@ class TrainingPlan(Record):
     """Who judges."""
     disk_bytes: Estimate | Unknown
     """What the finished run leaves on the disk."""
+    tasks: tuple[str, ...] = ()
+    """What each of `tasks.sources` gave and what became of it; empty with the catalogue alone."""

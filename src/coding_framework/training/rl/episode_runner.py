@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
 from coding_framework.errors import JudgeFault
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import append_line
@@ -126,7 +126,7 @@ class EpisodeRunner:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await run_episode(
-                    get_task(task),
+                    find_task(self._settings.known_tasks, task),
                     generate,
                     judge=judge,
                     reward=self._reward,

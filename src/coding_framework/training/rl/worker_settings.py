@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
+from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig, TasksConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.plugins import extend_search_path, search_path
@@ -35,6 +35,8 @@ class WorkerSettings(Record):
     """Where the launcher finds modules; its workers look there as well, for what is a user's own."""
     judge: JudgeConfig
     """How it is judged."""
+    known_tasks: TasksConfig = TasksConfig()
+    """On what; tasks of other sources than the catalogue are those in its `kept` file."""
     rl: RLConfig = RLConfig()
     """How it is trained on."""
     overlong: OverlongShaping | None = None
