@@ -126,6 +126,12 @@ class VLLMChatModel:
         seed = self._seeds.next(ids, bits=_SEED_BITS, own=request.seed)
         return await self._queue.submit(_Prompt(ids, request.agent, min(request.max_tokens, room), seed))
 
+    def close(self) -> None:
+        """End the engine's process: the card's memory is free when this returns."""
+        inner = getattr(self._engine, "llm_engine", None)
+        if inner is not None:
+            inner.engine_core.shutdown()
+
     def _run_batch(self, prompts: Sequence[_Prompt], _stop: threading.Event) -> list[Generation]:
         outputs = self._engine.generate(
             [{"prompt_token_ids": prompt.token_ids} for prompt in prompts],
