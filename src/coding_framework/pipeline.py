@@ -359,7 +359,7 @@ async def evaluate_once(
     skip_broken: bool = False,
     ks: Sequence[int] = (),
 ) -> ModelFigures:
-    """One model outside a training, on the config's tasks or the problems of a folder; goes on in `folder`."""
+    """One model outside a training, on the config's tasks or a folder's problems; goes on in `folder`."""
     machine = look_at_machine()
     config = resolve(config, machine)
     raise_first(tuple(evaluation_refusals(config, machine)))

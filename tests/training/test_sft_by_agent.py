@@ -99,7 +99,9 @@ def test_a_stopped_run_goes_on_with_the_agent_that_it_had_come_to(
     assert planned_steps(PAIRS, settings()) == 60
 
 
-def test_the_folder_is_evaluated_like_a_model(trained: SFTResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_evaluated_like_a_model(
+    trained: SFTResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard: list[str] = []
     from coding_framework.agents.models.by_agent import ChatModelByAgent
 
@@ -120,8 +122,8 @@ def test_the_folder_is_evaluated_like_a_model(trained: SFTResult, monkeypatch: p
             "sft": {"max_length": 64},
         }
     )
-    result = asyncio.run(evaluate_once(config))
-    assert result.model == trained.model_dir
+    result = asyncio.run(evaluate_once(config, tmp_path / "evaluation"))
+    assert result.model == str(trained.model_dir)
     assert result.tasks[0].samples == 1
     assert {line.partition(":")[0] for line in heard} == {"generator", "optimizer"}
 

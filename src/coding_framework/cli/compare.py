@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from coding_framework.evaluation.comparison import Comparison, Pair
 
 
+_HOW_TO_READ = (
+    "Over the tasks that both were asked (in brackets how many): difference in points, of a speedup as a "
+    "factor over the tasks that both passed, with its 95 % interval; +/−: tasks that became better and "
+    "worse; p: sign test. Bold: the interval leaves no difference out."
+)
+
+
 def compare(
     results: Annotated[
         list[Path],
@@ -49,7 +56,7 @@ def compare(
 def _show(comparison: Comparison) -> None:
     from coding_framework.cli.output import stdout_console
     from coding_framework.cli.tables import figure_table, legend
-    from coding_framework.evaluation.comparison_page import alike
+    from coding_framework.evaluation.comparison import alike
 
     console = stdout_console()
     for models in alike([model.figures for model in comparison.models]):
@@ -63,6 +70,9 @@ def _show(comparison: Comparison) -> None:
             console.print(f"{pair.before} → {pair.after}", style="bold", markup=False, highlight=False)
         for note in pair.notes:
             console.print(f"- {note}", markup=False, highlight=False)
+    if any(pair.differences for pair in comparison.pairs):
+        console.print()
+        console.print(_HOW_TO_READ, style="dim", highlight=False)
     for note in comparison.notes:
         console.print(f"- {note}", style="yellow", markup=False, highlight=False)
 
@@ -75,14 +85,14 @@ def _pair_table(pair: Pair) -> Table:
     from coding_framework.monitoring.figures import SPLIT_NAMES
 
     table = Table(title=f"{pair.before} → {pair.after}, paired by task")
-    for name in ("figure", "before", "after", "difference", "better/worse", "p"):
+    for name in ("figure", "before", "after", "difference", "+/−", "p"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     shown = None
     for one in pair.differences:
         if one.split != shown:
             shown = one.split
             table.add_section()
-            table.add_row(Text(f"{SPLIT_NAMES[one.split]} ({one.tasks} tasks)", style="bold"))
+            table.add_row(Text(f"{SPLIT_NAMES[one.split]} ({one.tasks})", style="bold"))
         form = "{:.2f}x" if one.unit == "times" else "{:.0%}"
         words = Text(
             difference_words(one.difference, one.unit == "times"), style="bold" if one.is_clear else ""

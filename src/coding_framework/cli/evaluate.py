@@ -23,8 +23,8 @@ def evaluate(
     suite: Annotated[
         Path | None,
         typer.Option(
-            help="Folder of problems instead of the config's tasks: KernelBench-style .py files (need a GPU), "
-            ".cu files with a naive kernel and a header."
+            help="Folder of problems instead of the config's tasks: KernelBench-style .py files (need a "
+            "GPU), .cu files with a naive kernel and a header."
         ),
     ] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Episodes of each task.")] = None,

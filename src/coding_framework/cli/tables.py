@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from coding_framework.monitoring.figure_rows import FigureRow
     from coding_framework.monitoring.figures import ModelFigures, TaskFigures
+    from coding_framework.records import TaskSplit
 
 LABELS = {"base": "base", "sft": "SFT", "rl": "RL"}
 
@@ -39,30 +41,38 @@ def task_table(models: Sequence[ModelFigures]) -> Table:
 
 
 def figure_table(models: Sequence[ModelFigures]) -> Table:
-    """Every figure with its interval, the main ones also by tier; of one model its splits side by side."""
-    from coding_framework.monitoring.figure_rows import estimate_words, figure_rows
-    from coding_framework.monitoring.figures import SPLIT_NAMES, splits_of, tiers_of
+    """Every figure with its interval, pass@1 also by tier; of one model its splits side by side."""
+    from coding_framework.monitoring.figure_rows import estimate_words
+    from coding_framework.monitoring.figures import SPLIT_NAMES, splits_of
 
     splits = splits_of(models)
     side_by_side = len(models) == 1
     table = Table(title="Figures with 95 % intervals")
     table.add_column("figure", overflow="fold")
-    names = [SPLIT_NAMES[split] for split in splits] if side_by_side else [_label(one) for one in models]
-    for name in names:
+    for name in [SPLIT_NAMES[split] for split in splits] if side_by_side else map(_label, models):
         table.add_column(name, justify="right")
     for section in [splits] if side_by_side else [(split,) for split in splits]:
-        tiers = sorted({tier for split in section for tier in tiers_of(models, split)})
-        for tier in (None, *(tiers if len(tiers) > 1 else ())):
-            parts = [figure_rows(models, split, tier) for split in section]
-            title = [] if side_by_side else [SPLIT_NAMES[section[0]]]
-            title += [] if tier is None else [f"tier {tier}"]
+        if not side_by_side:
             table.add_section()
-            if title:
-                table.add_row(f"[bold]{', '.join(title)}[/]")
-            for rows in zip(*parts, strict=True):
-                cells = [estimate_words(cell, row.unit) for row in rows for cell in row.cells]
-                table.add_row(rows[0].name, *cells)
+            table.add_row(f"[bold]{SPLIT_NAMES[section[0]]}[/]")
+        for rows in zip(*(_rows(models, split, splits) for split in section), strict=True):
+            cells = [estimate_words(cell, row.unit) for row in rows for cell in row.cells]
+            table.add_row(rows[0].name, *cells)
     return table
+
+
+def _rows(models: Sequence[ModelFigures], split: TaskSplit, splits: Sequence[TaskSplit]) -> list[FigureRow]:
+    """All figures of a split, then pass@1 of each tier that any of `splits` has."""
+    from coding_framework.monitoring.figure_rows import figure_rows
+    from coding_framework.monitoring.figures import tiers_of
+
+    rows = figure_rows(models, split)
+    own = tiers_of(models, split) if len(models) > 1 else ()
+    tiers = own or sorted({tier for one in splits for tier in tiers_of(models, one)})
+    for tier in tiers if len(tiers) > 1 else ():
+        row = next(row for row in figure_rows(models, split, tier) if row.name == "pass@1")
+        rows.append(row._replace(name=f"pass@1, tier {tier}"))
+    return rows
 
 
 def _label(model: ModelFigures) -> str:

@@ -1,8 +1,9 @@
 """A folder of problems: files in KernelBench's form (`.py`) and kernels of one's own with a header (`.cu`).
 
-Guarantees: every file is looked at and is either a problem or named with the reason why not; names are unique,
-and so are texts. Files and folders that begin with `_` or `.` are passed over, and in a checkout of KernelBench
-all but the levels. Reading a `.py` runs nothing; reading a `.cu` compiles it and runs it on the emulator.
+Guarantees: every file is looked at and is either a problem or named with the reason why not; names are
+unique, and so are texts. Files and folders that begin with `_` or `.` are passed over, and in a checkout of
+KernelBench all but the levels. Reading a `.py` runs nothing; reading a `.cu` compiles it and runs it on the
+emulator.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class ProblemFolder:
     def read(
         self, compiler: CUDACompiler, *, modules: bool = True
     ) -> Iterator[FolderProblem | BrokenProblem]:
-        """Every file, Python first unless `modules` is off; one that repeats an earlier name or text is broken."""
+        """Every file, Python first unless `modules` is off; one that repeats a name or text is broken."""
         seen: list[FolderProblem] = []
         for one in self._each(compiler, modules):
             twin = _twin(one, seen) if isinstance(one, FolderProblem) else None

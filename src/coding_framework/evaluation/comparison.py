@@ -1,9 +1,9 @@
-"""Two models on the same tasks: differences paired by task, with their intervals, and what cannot be compared.
+"""Two models on the same tasks: differences paired by task, with intervals, and what cannot be compared.
 
 Guarantees: only tasks that both were asked in the same words, and that training saw in both or in neither,
-are paired; times of different kinds or cards never meet; models that were sampled under other settings are not
-compared at all. Whatever is left out is said. Not guaranteed: that two trainings differ for the reason that
-one has in mind: a difference between two runs holds for these two, not for what their settings do in general.
+are paired; times of different kinds or cards never meet; models that were sampled under other settings are
+not compared at all. Whatever is left out is said. Not guaranteed: that two trainings differ for the reason
+one has in mind; a difference between two runs holds for these two.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from coding_framework.monitoring.evaluation_folder import (
     EvaluatedTask,
     EvaluationFolder,
     EvaluationHead,
+    EvaluationSettings,
     evaluation_folders,
 )
 from coding_framework.monitoring.figure_rows import Unit
@@ -42,7 +43,14 @@ from coding_framework.records import EvaluationSample, Record, TaskSplit
 
 NAMED = 8
 """How many tasks a note names."""
-MUST_AGREE = ("max_turns", "temperature", "max_prompt_tokens", "max_response_tokens", "tester")
+MUST_AGREE = (
+    "max_turns",
+    "temperature",
+    "max_prompt_tokens",
+    "max_response_tokens",
+    "tester",
+    "compile_flags",
+)
 """Settings without which two models were not given the same chance."""
 MAY_DIFFER = ("engine", "dtype")
 """Settings that change how answers round, and are only told."""
@@ -170,8 +178,8 @@ def _load(paths: Sequence[Path]) -> tuple[list[_Loaded], list[str]]:
         folders = evaluation_folders(path)
         if not folders:
             raise UserError(
-                f"{path} holds no evaluation: name a run folder whose models were evaluated, or a folder that "
-                "cuda-rl evaluate made"
+                f"{path} holds no evaluation: name a run folder whose models were evaluated, or a folder "
+                "that cuda-rl evaluate made"
             )
         found += [(path, folder) for folder in folders]
     if len({folder.path.resolve() for _, folder in found}) < len(found):
@@ -225,15 +233,36 @@ def pair(before: _Loaded, after: _Loaded) -> Pair:
 
 
 def _unfair(before: EvaluationHead, after: EvaluationHead) -> str:
-    one, other = before.settings, after.settings
+    words = settings_that_differ(before.settings, after.settings)
+    return f"not compared: they were sampled under other settings: {', '.join(words)}" if words else ""
+
+
+def settings_that_differ(one: EvaluationSettings, other: EvaluationSettings) -> list[str]:
+    """In words, those without which two models were not given the same chance."""
     names = [name for name in MUST_AGREE if getattr(one, name) != getattr(other, name)]
     words = [f"{name} ({getattr(one, name)} and {getattr(other, name)})" for name in names]
     if max(one.max_turns, other.max_turns) > 1:
         early = (one.early_stop_reward, one.reward) != (other.early_stop_reward, other.reward)
         words += ["what ends an episode early (early_stop_reward, reward)"] if early else []
-    if one.compile_flags != other.compile_flags:
-        words.append(f"compile_flags ({one.compile_flags} and {other.compile_flags})")
-    return f"not compared: they were sampled under other settings: {', '.join(words)}" if words else ""
+    return words
+
+
+def alike(models: Sequence[ModelFigures]) -> list[list[ModelFigures]]:
+    """Models that may stand in one table: settings and times alike; what has no time goes with any."""
+    groups: list[list[ModelFigures]] = []
+    for model in models:
+        fitting = (group for group in groups if all(_fit(model, other) for other in group))
+        found = next(fitting, None)
+        if found is None:
+            groups.append([model])
+        else:
+            found.append(model)
+    return groups
+
+
+def _fit(one: ModelFigures, other: ModelFigures) -> bool:
+    times = [(model.time_kind, model.device) for model in (one, other) if model.time_kind]
+    return len(set(times)) <= 1 and not settings_that_differ(one.settings, other.settings)
 
 
 def _told(before: EvaluationHead, after: EvaluationHead) -> list[str]:

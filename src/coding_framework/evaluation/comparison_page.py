@@ -1,12 +1,11 @@
-"""A comparison as one HTML file in the style of `report.html`: readable offline, printable, without scripts."""
+"""A comparison as one HTML file in the style of `report.html`: offline, printable, without scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coding_framework.evaluation.comparison import Comparison, Difference, Pair, TaskDifference
+from coding_framework.evaluation.comparison import Comparison, Difference, Pair, TaskDifference, alike
 from coding_framework.monitoring.figure_rows import METHODS
-from coding_framework.monitoring.figures import ModelFigures
 from coding_framework.monitoring.intervals import Estimate
 from coding_framework.monitoring.markup import Html, join, tag, text
 from coding_framework.monitoring.report import page_style
@@ -37,21 +36,16 @@ def comparison_page(comparison: Comparison) -> str:
         tag("section", tag("h2", "Each model by itself"), *_tables(comparison)),
         tag("footer", _settings(comparison)),
     )
-    return f"{_HEAD}<title>{text(title)} · comparison</title>\n{page_style()}\n</head>\n<body>{main}</body>\n</html>\n"
-
-
-def alike(models: Sequence[ModelFigures]) -> list[list[ModelFigures]]:
-    """Models whose times may stand in one table; those without any go with the first."""
-    groups: dict[tuple[str | None, str | None], list[ModelFigures]] = {}
-    for model in models:
-        key = (model.time_kind, model.device)
-        groups.setdefault(key if model.time_kind else next(iter(groups), key), []).append(model)
-    return list(groups.values())
+    head = f"{_HEAD}<title>{text(title)} · comparison</title>\n{page_style()}\n</head>"
+    return f"{head}\n<body>{main}</body>\n</html>\n"
 
 
 def _tables(comparison: Comparison) -> list[Html]:
     tables = []
-    for models in alike([model.figures for model in comparison.models]):
+    groups = alike([model.figures for model in comparison.models])
+    for models in groups:
+        if len(groups) > 1:
+            tables.append(tag("h3", ", ".join(model.label for model in models)))
         tables += [figure_table(models), tag("h4", "Task by task"), task_table(models)]
     return tables
 
@@ -65,7 +59,14 @@ def _pair(pair: Pair) -> Html:
 
 
 def _differences(pair: Pair) -> Html:
-    names = ("Figure", pair.before, pair.after, "Difference", "Tasks better / worse / same", "Sign test")
+    names = (
+        "Figure",
+        pair.before,
+        pair.after,
+        "Difference (points, or factor)",
+        "Tasks better / worse / same",
+        "Sign test",
+    )
     head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
     splits = dict.fromkeys(one.split for one in pair.differences)
     bodies = [_split(split, [one for one in pair.differences if one.split == split]) for split in splits]
@@ -73,8 +74,7 @@ def _differences(pair: Pair) -> Html:
 
 
 def _split(split: TaskSplit, differences: Sequence[Difference]) -> Html:
-    blanks = [tag("td", "") for _ in range(5)]
-    header = tag("tr", tag("th", TITLES[split], scope="rowgroup"), *blanks, class_="group-head")
+    header = tag("tr", tag("th", TITLES[split], scope="rowgroup", colspan=6), class_="group-head")
     return tag("tbody", header, *map(_row, differences))
 
 
@@ -84,7 +84,12 @@ def _row(one: Difference) -> Html:
     same = one.tasks - one.better - one.worse
     return tag(
         "tr",
-        tag("th", one.figure, tag("span", f"{one.tasks} tasks", class_="note block"), scope="row"),
+        tag(
+            "th",
+            one.figure,
+            tag("span", f"{one.tasks} task{'s' * (one.tasks > 1)}", class_="note block"),
+            scope="row",
+        ),
         tag("td", _value(one.before, one)),
         tag("td", _value(one.after, one)),
         tag("td", shown, class_="change"),
@@ -98,14 +103,10 @@ def _value(value: float, one: Difference) -> str:
 
 
 def difference_words(estimate: Estimate, is_factor: bool) -> str:
-    """`+12 points (+3 to +21)` or `×1.32 (1.10 to 1.58)`."""
-    if is_factor:
-        words = f"×{estimate.value:.2f}"
-        return words if estimate.method == "none" else f"{words} ({estimate.low:.2f} to {estimate.high:.2f})"
-    words = f"{_points(estimate.value)} points"
-    if estimate.method == "none":
-        return words
-    return f"{words} ({_points(estimate.low)} to {_points(estimate.high)})"
+    """`+12 [+3, +21]` in points, or `×1.32 [1.10, 1.58]`."""
+    form = "{:.2f}".format if is_factor else _points
+    words = f"×{estimate.value:.2f}" if is_factor else _points(estimate.value)
+    return words if estimate.method == "none" else f"{words} [{form(estimate.low)}, {form(estimate.high)}]"
 
 
 def _points(share: float) -> str:
@@ -129,8 +130,8 @@ def _plot(tasks: Sequence[TaskDifference], pair: Pair) -> Html:
     height = _ROW * len(tasks) + 44
     parts = [_line(at, 14, at, height - 24, "grid") for at in map(_x, (-1.0, -0.5, 0.5, 1.0))]
     parts.append(_line(_x(0), 14, _x(0), height - 24, "axis"))
-    for at in (-1.0, -0.5, 0.0, 0.5, 1.0):
-        parts.append(tag("text", _points(at), x=_x(at), y=height - 8, text_anchor="middle"))
+    ticks = (-1.0, -0.5, 0.0, 0.5, 1.0)
+    parts += [tag("text", _points(at), x=_x(at), y=height - 8, text_anchor="middle") for at in ticks]
     for row, one in enumerate(tasks):
         y = 28 + _ROW * row
         shown = f"{one.task.name}: {one.before.value:.0%} → {one.after.value:.0%}"
@@ -153,13 +154,14 @@ def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Html:
 
 
 def _legend(pair: Pair) -> Html:
-    methods = [one.difference.method for one in (*pair.differences, *pair.tasks)]
+    methods = [one.difference.method for one in pair.differences]
+    methods += [one.difference.method for one in pair.tasks]
     found = "; ".join(METHODS[method] for method in dict.fromkeys(methods))
     return tag(
         "p",
-        f"Paired by task, {pair.after} less {pair.before}; a speedup's difference is a factor, over the tasks "
-        f"that both passed. In brackets the 95 % interval: {found}. A difference is bold where its interval "
-        "leaves no difference out. The sign test counts tasks that became better and worse.",
+        f"Paired by task, {pair.after} less {pair.before}; a speedup's difference is a factor, over the "
+        f"tasks that both passed. In brackets the 95 % interval: {found}. A difference is bold where its "
+        "interval leaves no difference out. The sign test counts tasks that became better and worse.",
         class_="caption",
     )
 

@@ -1,8 +1,8 @@
 """What a model is asked: tasks of the catalogue as the config names them, or the problems of a folder.
 
-Guarantees: a folder is refused before any model is loaded where this machine cannot judge it, where a file is
-broken or where a naive kernel does not pass the judge itself; the refusal names every file. With `skip_broken`
-these are left out instead, and the result says which.
+Guarantees: a folder is refused before any model is loaded where this machine cannot judge it, where a file
+is broken or where a naive kernel does not pass the judge itself; the refusal says which files and why. With
+`skip_broken` these are left out instead, and the result says which.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     <folder>/evaluation.json      model, settings and tasks
     <folder>/samples.jsonl        one `EvaluationSample` a line, written as each ends
 
-An evaluation that was killed goes on behind the samples that are stored. Guaranteed: each sample stands in the
-file once; a folder holds samples of one model under one setting alone; figures come from these two files and
-nothing else. Not guaranteed: that two processes do not fill one folder at once.
+An evaluation that was killed goes on behind the samples that are stored. Guaranteed: each sample stands in
+the file once; a folder holds samples of one model under one setting alone; figures come from these two files
+and nothing else. Not guaranteed: that two processes do not fill one folder at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class EvaluatedTask(Record):
     contract: Contract
     """What its answers are."""
     digest: str
-    """Of all that is asked and judged by: results of two evaluations are compared only where it is the same."""
+    """Of all that is asked and judged by: two evaluations are compared only where it is the same."""
 
 
 class EvaluationSettings(Record):
@@ -152,8 +152,8 @@ class EvaluationFolder:
             other = self.head_differs(head)
             if other and not start_anew:
                 raise UserError(
-                    f"{self.path} holds another evaluation, which differs in {', '.join(other)}: name another "
-                    "folder with --out"
+                    f"{self.path} holds another evaluation, which differs in {', '.join(other)}: name "
+                    "another folder with --out"
                 )
             if other:
                 shutil.rmtree(self.path)
@@ -221,7 +221,7 @@ class EvaluationFolder:
 
 
 def evaluation_folders(path: Path) -> Sequence[EvaluationFolder]:
-    """The folder itself if it is an evaluation, else those of the models of a run, in the order of training."""
+    """The folder itself if it is an evaluation, else those of a run's models, in the order of training."""
     if EvaluationFolder(path).exists:
         return [EvaluationFolder(path)]
     found = [EvaluationFolder(path / "evaluation" / label) for label in ("base", "sft", "rl")]

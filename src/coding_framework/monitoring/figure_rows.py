@@ -1,4 +1,4 @@
-"""The rows of every table of figures: the same names and words in the terminal, the report and a comparison."""
+"""The rows of every table of figures: the same names in the terminal, the report and a comparison."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def figures_shown(ks: Sequence[int], *, turns: bool) -> tuple[Figure, ...]:
 def figure_rows(models: Sequence[ModelFigures], split: TaskSplit, tier: int | None = None) -> list[FigureRow]:
     """Every figure of a group of tasks, for each model; of a single tier the main ones."""
     groups = [model.group(split, tier) for model in models]
-    known = [group for group in groups if group is not None]
-    ks = sorted({k for group in known for k in group.best.pass_at})
-    shown = figures_shown(ks, turns=any(group.first is not None for group in known))
+    everything = [group for model in models for group in model.groups]
+    ks = sorted({k for group in everything for k in group.best.pass_at})
+    shown = figures_shown(ks, turns=any(group.first is not None for group in everything))
     return [
         FigureRow(
             one.name, one.what, one.unit, tuple(None if group is None else one.get(group) for group in groups)
@@ -131,8 +131,8 @@ def _geometric_mean(turn: TurnFigures) -> Estimate | None:
 
 _OF_ALL_TURNS = (
     Figure(
-        "fails hidden shapes",
-        "of the kernels that are right on the visible shapes",
+        "hidden failures",
+        "of the kernels that are right on the visible shapes: wrong on a hidden one",
         "share",
         lambda group: group.hidden_failures,
     ),

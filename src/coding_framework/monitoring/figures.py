@@ -5,10 +5,10 @@ mean of the speedups among those that passed, the share that fails hidden shapes
 ones, and the share of refused hacks; each for the first turn and for the best, by tier and in all, tasks that
 training saw apart from those that it did not.
 
-Guaranteed: no figure without its interval and how that was found (`intervals.py`), no speedup without the kind
-of its time, and samples whose times are modelled never meet others that are measured. A figure over several
-tasks counts every task alike, however many samples it has; what has a share of samples in its denominator
-(geometric mean, hidden shapes) counts every sample alike.
+Guaranteed: no figure without its interval and how that was found (`intervals.py`), no speedup without the
+kind of its time, and samples whose times are modelled never meet others that are measured. A figure over
+several tasks counts every task alike, however many samples it has; what has a share of samples in its
+denominator (geometric mean, hidden shapes) counts every sample alike.
 """
 
 from __future__ import annotations

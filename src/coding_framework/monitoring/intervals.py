@@ -1,11 +1,11 @@
 """Numbers with the range in which they lie with 95 % confidence.
 
 Samples of one task are independent of each other: their shares have Wilson's interval. Samples of several
-tasks are not (a task is easy or hard for all of its samples), so what is said of several tasks has a bootstrap
-over tasks: whole tasks are drawn again, with everything that was sampled of them. Its percentiles are taken
-further out where there are few tasks (Hesterberg 2015, "expanded percentile"), because drawing again from few
-shows too little spread. Where all tasks say the same (0 of everything, say) there is no spread to draw from,
-and a share has Wilson's interval over the number of tasks.
+tasks are not (a task is easy or hard for all of its samples), so what is said of several tasks has a
+bootstrap over tasks: whole tasks are drawn again, with everything that was sampled of them. Its percentiles
+are taken further out where there are few tasks (Hesterberg 2015, "expanded percentile"), because drawing
+again from few shows too little spread. Where all tasks say the same (0 of everything, say) there is no spread
+to draw from, and a share has Wilson's interval over the number of tasks.
 
 Guaranteed: the same input gives the same interval (the generator has a fixed seed). Not guaranteed: 95 %
 for fewer than about five tasks; there the interval reaches from the lowest task to the highest.
@@ -14,6 +14,7 @@ for fewer than about five tasks; there the interval reaches from the lowest task
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import comb, sqrt
 from statistics import NormalDist
 from typing import Literal
@@ -118,13 +119,18 @@ def sign_test(wins: int, losses: int) -> float:
 
 
 def _percentiles(top: _Floats, bottom: _Floats) -> tuple[float, float]:
-    count = len(top)
-    generator = np.random.default_rng(_SEED)
-    weights = generator.multinomial(count, [1 / count] * count, size=RESAMPLES)
+    weights = _resamples(len(top))
     ratios = (weights @ top) / (weights @ bottom)
-    tail = _expanded_tail(count)
+    tail = _expanded_tail(len(top))
     low, high = np.quantile(ratios, [tail, 1 - tail])
     return float(low), float(high)
+
+
+@lru_cache(maxsize=16)
+def _resamples(count: int) -> _Floats:
+    """How often each of so many is drawn, for every resample: the same for every figure."""
+    generator = np.random.default_rng(_SEED)
+    return generator.multinomial(count, [1 / count] * count, size=RESAMPLES).astype(np.float64)
 
 
 def _expanded_tail(count: int) -> float:

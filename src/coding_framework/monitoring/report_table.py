@@ -38,10 +38,8 @@ TITLES: dict[TaskSplit, str] = {
 
 def evaluation_of(run: RunFolder) -> EvaluationReport | None:
     """Of the models whose evaluation is whole."""
-    models = []
-    for folder in evaluation_folders(run.path):
-        if folder.is_complete(folder.head()):
-            models.append(figures_in(folder))
+    folders = evaluation_folders(run.path)
+    models = [figures_in(folder) for folder in folders if folder.is_complete(folder.head())]
     return EvaluationReport(models=tuple(models)) if models else None
 
 
@@ -95,7 +93,10 @@ def _figures_of(
 ) -> Html:
     title = TITLES[split] if tier is None else f"{SPLIT_NAMES[split]}, tier {tier}"
     groups = [model.group(split, tier) for model in models]
-    sizes = [f"{group.tasks} tasks, {group.samples} samples" if group else "–" for group in groups]
+    sizes = [
+        f"{group.tasks} task{'s' * (group.tasks > 1)}, {group.samples} samples" if group else "–"
+        for group in groups
+    ]
     cells = [tag("td", tag("span", size, class_="note")) for size in sizes]
     header = tag("tr", tag("th", title, scope="rowgroup"), *cells, class_="group-head")
     return tag("tbody", header, *map(_figure_row, rows))
@@ -121,8 +122,8 @@ def task_table(models: Sequence[ModelFigures]) -> Html:
     head = tag("thead", tag("tr", tag("th", "Task", scope="col"), *map(_column, models)))
     bodies = []
     for split in splits_of(models):
-        blanks = [tag("td", "") for _ in models]
-        header = tag("tr", tag("th", TITLES[split], scope="rowgroup"), *blanks, class_="group-head")
+        title = tag("th", TITLES[split], scope="rowgroup", colspan=len(models) + 1)
+        header = tag("tr", title, class_="group-head")
         bodies.append(tag("tbody", header, *(_task_row(models, task) for task in tasks_of(models, split))))
     note = "Passed of samples with Wilson's interval; median speedup among those that passed."
     table = tag("div", tag("table", head, *bodies, class_="results"), class_="scroll")

@@ -102,8 +102,8 @@ class Evaluation(Record):
     num_checks_planned: int = Field(default=0, ge=0)
     """How many runs a full pass takes."""
     failed_on: ShapeKind | None = None
-    """Of a candidate that ran and failed its checks: the kind of shape. On a hidden one it had passed all that
-    are visible. None: it passed its checks, did not get there, or nobody can tell."""
+    """Of a candidate that ran and failed its checks: the kind of shape. On a hidden one it had passed the
+    visible ones. None: it passed its checks, did not get there, or nobody can tell."""
     timing: KernelTiming | None = None
     """Only for a candidate that passed every check."""
     profile: ProfileReport | None = None
