@@ -78,13 +78,14 @@ def _show(comparison: Comparison) -> None:
 
 
 def _pair_table(pair: Pair) -> Table:
+    from rich.markup import escape
     from rich.table import Table
     from rich.text import Text
 
     from coding_framework.evaluation.comparison_page import difference_words
     from coding_framework.monitoring.figures import SPLIT_NAMES
 
-    table = Table(title=f"{pair.before} → {pair.after}, paired by task")
+    table = Table(title=escape(f"{pair.before} → {pair.after}, paired by task"))
     for name in ("figure", "before", "after", "difference", "+/−", "p"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     shown = None

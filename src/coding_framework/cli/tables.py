@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -21,13 +22,16 @@ def show_evaluation(console: Console, models: Sequence[ModelFigures]) -> None:
     console.print(task_table(models))
     console.print(figure_table(models))
     console.print(legend(models), style="dim", highlight=False)
+    for left_out in models[0].left_out:
+        words = f"left out: {left_out.file}: {left_out.words.splitlines()[0]}"
+        console.print(words, style="yellow", markup=False, highlight=False)
 
 
 def task_table(models: Sequence[ModelFigures]) -> Table:
     """Passed of samples, and the median speedup with its kind."""
     from coding_framework.monitoring.figures import SPLIT_NAMES, splits_of, tasks_of
 
-    table = Table(title=f"Passed of samples, median speedup ({_kinds(models)})")
+    table = Table(title=f"Passed of samples, median speedup ({_kinds(models)})", min_width=50)
     table.add_column("task", overflow="fold")
     table.add_column("tier")
     for model in models:
@@ -36,7 +40,9 @@ def task_table(models: Sequence[ModelFigures]) -> Table:
         table.add_section()
         table.add_row(f"[bold]{SPLIT_NAMES[split]}[/]")
         for task in tasks_of(models, split):
-            table.add_row(task.name, str(task.tier), *(_task_cell(model.task(task.name)) for model in models))
+            table.add_row(
+                escape(task.name), str(task.tier), *(_task_cell(model.task(task.name)) for model in models)
+            )
     return table
 
 
@@ -47,7 +53,7 @@ def figure_table(models: Sequence[ModelFigures]) -> Table:
 
     splits = splits_of(models)
     side_by_side = len(models) == 1
-    table = Table(title="Figures with 95 % intervals")
+    table = Table(title="Figures with 95 % intervals", min_width=50)
     table.add_column("figure", overflow="fold")
     for name in [SPLIT_NAMES[split] for split in splits] if side_by_side else map(_label, models):
         table.add_column(name, justify="right")
@@ -76,16 +82,19 @@ def _rows(models: Sequence[ModelFigures], split: TaskSplit, splits: Sequence[Tas
 
 
 def _label(model: ModelFigures) -> str:
-    return LABELS.get(model.label, model.label)
+    return escape(LABELS.get(model.label, model.label))
 
 
 def legend(models: Sequence[ModelFigures]) -> str:
-    """What the names stand for."""
+    """What the names stand for, and who sampled and judged."""
+    settings = [model.settings for model in models]
+    engines = " and ".join(dict.fromkeys(f"{one.engine} ({one.dtype})" for one in settings))
+    executors = " and ".join(dict.fromkeys(one.executor for one in settings))
     shares = "fast_p: passes and is over p times as fast as the reference."
     return (
         f"A sample counts by its best turn. {shares} speedup: geometric mean among those that passed "
         f"({_kinds(models)}). Intervals over several tasks: bootstrap over tasks. docs/evaluation.md has the "
-        "rest."
+        f"rest. Sampled by {engines}, judged on the {executors}."
     )
 
 

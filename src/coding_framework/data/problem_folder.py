@@ -126,7 +126,8 @@ def _read_kernel(file: Path, compiler: CUDACompiler) -> FolderProblem | BrokenPr
     try:
         task = read_problem(file, compiler).task
     except UserError as error:
-        return BrokenProblem(file=file, words=str(error).removeprefix(f"{file}: "))
+        words = str(error).removeprefix(str(file)).removeprefix(":").strip()
+        return BrokenProblem(file=file, words=words)
     return FolderProblem(file=file, task=task, tier=task.tier, family=task.family)
 
 

@@ -27,6 +27,7 @@ from coding_framework.monitoring.evaluation_folder import EvaluatedTask, LeftOut
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.records import Candidate, ModuleTask, Task, TaskSplit
 
+_WITHOUT_A_GPU = ". Without a GPU, state problems as .cu files with a naive kernel (docs/evaluation.md)"
 NAMED = 20
 """How many files a refusal names."""
 
@@ -64,7 +65,7 @@ def folder_suite(path: Path, judge: JudgeConfig, pool: JudgePool, *, skip_broken
     if refused and not (skip_broken and folder.cuda):
         raise NotAvailableError(
             f"{len(refused)} of {folder.count} problems in {path} cannot be judged here: {refused[0].words}"
-            + ("; --skip-broken leaves them out" if folder.cuda else "")
+            + ("; --skip-broken leaves them out" if folder.cuda else _WITHOUT_A_GPU)
         )
     problems, broken = _sound(folder, judge, pool, skip_modules=bool(refused))
     left_out = (*refused, *(LeftOut(file=str(one.file), words=one.words) for one in broken))
@@ -118,7 +119,7 @@ def _settled(one: FolderProblem | BrokenProblem, pool: JudgePool) -> FolderProbl
 
 def _refusal(path: Path, count: int, left_out: Sequence[LeftOut], *, can_skip: bool) -> str:
     lines = [f"{len(left_out)} of {count} problems in {path} cannot be asked:"]
-    lines += [f"- {one.file}: {one.words}" for one in left_out[:NAMED]]
+    lines += [f"- {one.file}: {one.words.splitlines()[0]}" for one in left_out[:NAMED]]
     lines += [f"- … and {len(left_out) - NAMED} more"] if len(left_out) > NAMED else []
     way_out = (
         "mend them, or leave them out with --skip-broken" if can_skip else "there is nothing left to ask"

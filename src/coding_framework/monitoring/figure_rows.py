@@ -138,7 +138,7 @@ _OF_ALL_TURNS = (
     ),
     Figure(
         "refused hacks",
-        "of all kernels, refused for what no honest kernel needs",
+        "samples with a kernel that was refused for what no honest kernel needs",
         "share",
         lambda group: group.refused_hacks,
     ),

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import exp, log
 from statistics import median
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -84,7 +85,7 @@ class GroupFigures(Record):
     hidden_failures: Estimate | None
     """Of the kernels of all turns that are right on the visible shapes: share that fails on a hidden one."""
     refused_hacks: Estimate
-    """Share of the kernels of all turns that were refused for what no honest kernel does."""
+    """Share of samples with a kernel, in whatever turn, that was refused for what no honest kernel needs."""
 
     @property
     def name(self) -> str:
@@ -262,10 +263,7 @@ def group_figures(
 ) -> GroupFigures:
     """Figures of samples that belong together."""
     groups = list(by_task(samples).values())
-    turns = [[turn for one in group for turn in one.turns] for group in groups]
-    hidden = [[t.failed_on == "hidden" for t in own if t.passed_visible_shapes] for own in turns]
-    hacks = _rate([[turn.verdict in HACKS for turn in own] for own in turns])
-    assert hacks is not None
+    hacks = [[any(turn.verdict in HACKS for turn in one.turns) for one in group] for group in groups]
     has_more = any(len(one.turns) > 1 for one in samples)
     return GroupFigures(
         split=split,
@@ -274,8 +272,8 @@ def group_figures(
         samples=len(samples),
         best=turn_figures(groups, best_turn, ks),
         first=turn_figures(groups, first_turn, ks) if has_more else None,
-        hidden_failures=_ratio(hidden),
-        refused_hacks=hacks,
+        hidden_failures=_hidden_failures(groups),
+        refused_hacks=_known(_rate(hacks)),
     )
 
 
@@ -284,10 +282,8 @@ def turn_figures(
 ) -> TurnFigures:
     """Figures of one turn of each sample; `groups` holds the samples of each task."""
     turns = [[turn_of(one) for one in group] for group in groups]
-    compiled = _rate([[turn.compiled for turn in own] for own in turns])
-    assert compiled is not None
     return TurnFigures(
-        compile_rate=compiled,
+        compile_rate=_known(_rate([[turn.compiled for turn in own] for own in turns])),
         pass_at={k: _pass_at(turns, k) for k in ks},
         fast={p: _known(_rate([[is_fast(turn, p) for turn in own] for own in turns])) for p in SPEEDUPS},
         geometric_mean_speedup=geometric_mean(turns),
@@ -331,12 +327,20 @@ def _rate(flags: Sequence[Sequence[bool]]) -> Estimate | None:
     return bootstrap_mean([sum(own) / len(own) for own in flags], share=True)
 
 
-def _ratio(flags: Sequence[Sequence[bool]]) -> Estimate | None:
-    """Share of what is true among all, whatever their task; None of nothing."""
-    some = [own for own in flags if own]
-    if len(some) == 1:
-        return wilson_estimate(sum(some[0]), len(some[0]))
-    return bootstrap_ratio([sum(own) for own in some], [len(own) for own in some], share=True)
+def _hidden_failures(groups: Sequence[Sequence[EvaluationSample]]) -> Estimate | None:
+    """Among the kernels of all turns; those of one sample depend on each other, so these are drawn together."""
+    counted = [[_right_when_seen(one) for one in group] for group in groups]
+    drawn: Literal["tasks", "samples"] = "samples" if len(groups) == 1 else "tasks"
+    pairs = counted[0] if len(groups) == 1 else [tuple(map(sum, zip(*own, strict=True))) for own in counted]
+    return bootstrap_ratio(
+        [wrong for wrong, _ in pairs], [seen for _, seen in pairs], share=True, drawn=drawn
+    )
+
+
+def _right_when_seen(sample: EvaluationSample) -> tuple[int, int]:
+    """Of the kernels that are right on the visible shapes: those that fail a hidden one, and all."""
+    seen = [turn for turn in sample.turns if turn.passed_visible_shapes]
+    return sum(turn.failed_on == "hidden" for turn in seen), len(seen)
 
 
 def _known(estimate: Estimate | None) -> Estimate:

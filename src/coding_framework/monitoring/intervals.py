@@ -73,10 +73,12 @@ def bootstrap_ratio(
     if not count:
         return None
     value = float(top.sum() / bottom.sum())
-    if share and (len(set((top / bottom).tolist())) == 1):
-        return _of_interval(wilson_interval(value * count, count), "wilson over tasks", count)
+    of_tasks = drawn == "tasks"
+    if share and len(set((top / bottom).tolist())) == 1:
+        alike: Method = "wilson over tasks" if of_tasks else "wilson"
+        return _of_interval(wilson_interval(value * count, count), alike, count)
     low, high = _percentiles(top, bottom)
-    method: Method = "bootstrap over tasks" if drawn == "tasks" else "bootstrap over samples"
+    method: Method = "bootstrap over tasks" if of_tasks else "bootstrap over samples"
     return Estimate(value=value, low=min(low, value), high=max(high, value), method=method, count=count)
 
 
