@@ -328,7 +328,7 @@ def _rate(flags: Sequence[Sequence[bool]]) -> Estimate | None:
 
 
 def _hidden_failures(groups: Sequence[Sequence[EvaluationSample]]) -> Estimate | None:
-    """Among the kernels of all turns; those of one sample depend on each other, so these are drawn together."""
+    """Among the kernels of all turns; those of one sample depend on each other and are drawn together."""
     counted = [[_right_when_seen(one) for one in group] for group in groups]
     drawn: Literal["tasks", "samples"] = "samples" if len(groups) == 1 else "tasks"
     pairs = counted[0] if len(groups) == 1 else [tuple(map(sum, zip(*own, strict=True))) for own in counted]
