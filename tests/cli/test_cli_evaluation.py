@@ -31,18 +31,14 @@ def cuda_rl(*arguments: str, cwd: Path, columns: int = 80) -> subprocess.Complet
     ("arguments", "code", "words"),
     [
         (("--suite", "modules", "--set", "judge.executor=emulator"), 3, "1 of 1 problems in modules"),
-        (("--suite", "empty"), 2, "empty holds no problem"),
-        (("--suite", "nowhere"), 2, "there is no file or folder nowhere"),
         (("--skip-broken",), 2, "--skip-broken is about the files of --suite"),
         (("--samples", "4", "--k", "8"), 2, "pass@8 needs 8 samples"),
-        (("--set", "evaluation.engin=vllm"), 2, "did you mean 'engine'"),
         ((), 2, NOT_A_MODEL),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_a_model_is_looked_for(
     tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    (tmp_path / "empty").mkdir()
     (tmp_path / "modules").mkdir()
     (tmp_path / "modules" / "relu.py").write_text("class Model: ...\n")
     answer = cuda_rl("evaluate", NOT_A_MODEL, *arguments, cwd=tmp_path)
