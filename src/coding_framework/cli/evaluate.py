@@ -49,6 +49,7 @@ def evaluate(
 ) -> None:
     """Sample kernels for every task with one model, judge them, keep every sample, and count."""
     from coding_framework.cli.output import print_record, stdout_console
+    from coding_framework.cli.records import Evaluated
     from coding_framework.cli.tables import show_evaluation
     from coding_framework.config import load_config
     from coding_framework.monitoring.logs import configure_logging
@@ -69,7 +70,7 @@ def evaluate(
     configure_logging("info", None)
     figures = _evaluate(settings, suite, folder, ks, skip_broken=skip_broken)
     if json:
-        print_record(figures)
+        print_record(Evaluated(folder=folder, figures=figures))
         return
     console = stdout_console()
     show_evaluation(console, [figures])

@@ -148,7 +148,7 @@ class _Loaded(Record):
     samples: tuple[EvaluationSample, ...]
 
 
-def compare(paths: Sequence[Path], ks: Sequence[int] = ()) -> Comparison:
+def compare(paths: Sequence[Path]) -> Comparison:
     """Everything that lies in these run folders and results of `cuda-rl evaluate`."""
     loaded, notes = _load(paths)
     if len(loaded) < 2:
@@ -159,14 +159,14 @@ def compare(paths: Sequence[Path], ks: Sequence[int] = ()) -> Comparison:
     numbers = range(1, len(loaded))
     pairs = dict.fromkeys([*((0, n) for n in numbers), *((n - 1, n) for n in numbers)])
     return Comparison(
-        models=tuple(_compared(one, ks) for one in loaded),
+        models=tuple(_compared(one) for one in loaded),
         pairs=tuple(pair(loaded[first], loaded[second]) for first, second in pairs),
         notes=tuple(notes),
     )
 
 
-def _compared(one: _Loaded, ks: Sequence[int]) -> ComparedModel:
-    figures = figures_of(one.head, one.samples, [k for k in ks if k <= one.head.samples_per_task])
+def _compared(one: _Loaded) -> ComparedModel:
+    figures = figures_of(one.head, one.samples)
     return ComparedModel(
         name=one.name, folder=one.folder, figures=figures.model_copy(update={"label": one.name})
     )

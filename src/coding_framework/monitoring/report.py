@@ -22,10 +22,10 @@ from coding_framework.monitoring.storage import write_whole
 def write_report(run: RunFolder) -> Path:
     """Writes the report anew from what the run folder holds, and returns its path."""
     config, state, history = report_facts.read_config(run), run.state(), read_history(run)
-    evaluation = report_table.evaluation_of(run)
+    evaluation, missing = report_table.evaluation_of(run)
     page = _template().substitute(
         title=text(run.path.name),
-        notices=report_facts.notices(run, config, history, report_table.why_missing(run)),
+        notices=report_facts.notices(run, config, history, missing),
         headline=report_facts.headline(evaluation, history),
         facts=report_facts.facts(config, state, evaluation),
         phases=report_facts.phases(config, state, history),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from coding_framework.errors import StorageError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, evaluation_folders
 from coding_framework.monitoring.figure_rows import (
     METHODS,
@@ -36,28 +37,21 @@ TITLES: dict[TaskSplit, str] = {
 }
 
 
-def evaluation_of(run: RunFolder) -> EvaluationReport | None:
-    """Of the models whose evaluation is whole."""
+def evaluation_of(run: RunFolder) -> tuple[EvaluationReport | None, list[str]]:
+    """The models whose evaluation is whole, and what a reader should know of the others."""
     folders = evaluation_folders(run.path)
-    models = [figures_in(folder) for folder in folders if folder.is_complete(folder.head())]
-    return EvaluationReport(models=tuple(models)) if models else None
-
-
-def why_missing(run: RunFolder) -> list[str]:
-    """What a reader should know of evaluations that are not shown."""
-    notes = []
-    folders = evaluation_folders(run.path)
+    models, notes = [], []
     if not folders and any(phase.name.startswith("evaluation") for phase in run.state().phases):
         notes.append(
             "This run was evaluated by an earlier version, which stored no samples: its table cannot be made "
             f"again. `cuda-rl train --resume {run.path}` evaluates its models anew."
         )
     for folder in folders:
-        head = folder.head()
-        have, wanted = len(folder.stored(head)), len(head.tasks) * head.samples_per_task
-        if have < wanted:
-            notes.append(f"The evaluation of {head.label} has {have} of {wanted} samples and is not shown.")
-    return notes
+        try:
+            models.append(figures_in(folder))
+        except (UserError, StorageError) as error:
+            notes.append(f"The evaluation of {folder.path.name} is not shown: {error}.")
+    return (EvaluationReport(models=tuple(models)) if models else None), notes
 
 
 def before_after(report: EvaluationReport | None) -> Html:
