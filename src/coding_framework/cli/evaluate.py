@@ -83,12 +83,13 @@ def _evaluate(
     import asyncio
 
     from coding_framework.cli.output import stderr_console
+    from coding_framework.monitoring.evaluation_folder import SAMPLES
     from coding_framework.pipeline import evaluate_once
 
     try:
         return asyncio.run(evaluate_once(settings, folder, suite=suite, skip_broken=skip_broken, ks=ks))
-    except (FrameworkError, KeyboardInterrupt):
-        if (folder / "samples.jsonl").is_file():
+    except (FrameworkError, KeyboardInterrupt) as error:
+        if not isinstance(error, UserError) and (folder / SAMPLES).is_file():
             words = f"every finished sample is kept; the same command with  --out {folder}  goes on"
             stderr_console().print(words, markup=False, soft_wrap=True)
         raise

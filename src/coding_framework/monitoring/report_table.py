@@ -93,11 +93,12 @@ def _figures_of(
     ]
     cells = [tag("td", tag("span", size, class_="note")) for size in sizes]
     header = tag("tr", tag("th", title, scope="rowgroup"), *cells, class_="group-head")
-    return tag("tbody", header, *map(_figure_row, rows))
+    return tag("tbody", header, *(_figure_row(row, explained=tier is None) for row in rows))
 
 
-def _figure_row(row: FigureRow) -> Html:
-    name = tag("th", row.name, tag("span", row.what, class_="note block"), scope="row")
+def _figure_row(row: FigureRow, *, explained: bool) -> Html:
+    words = tag("span", row.what, class_="note block") if explained else None
+    name = tag("th", row.name, words, scope="row")
     return tag("tr", name, *(estimate_cell(cell, row.unit) for cell in row.cells))
 
 
