@@ -115,9 +115,8 @@ def _points(share: float) -> str:
 
 
 def _plots(pair: Pair) -> list[Html]:
-    splits = dict.fromkeys(task.task.split for task in pair.tasks)
     plots = []
-    for split in splits:
+    for split in dict.fromkeys(one.split for one in pair.differences):
         tasks = [task for task in pair.tasks if task.task.split == split]
         tasks = sorted(tasks, key=lambda one: one.difference.value, reverse=True)
         title = tag("figcaption", tag("h3", TITLES[split]))
