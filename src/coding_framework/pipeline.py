@@ -30,7 +30,8 @@ from coding_framework.errors import TrainingInterrupted
 from coding_framework.evaluation.evaluate import evaluate_into, head_of
 from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
 from coding_framework.monitoring.evaluation_folder import EvaluationFolder
-from coding_framework.monitoring.figures import EvaluationReport, ModelFigures, figures_in
+from coding_framework.monitoring.figure_records import EvaluationReport, ModelFigures
+from coding_framework.monitoring.figures import figures_in
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.rewind import rewind

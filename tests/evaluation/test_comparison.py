@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from coding_framework.errors import UserError
-from coding_framework.evaluation.comparison import Comparison, Difference, alike, compare
+from coding_framework.evaluation.comparability import alike
+from coding_framework.evaluation.comparison import compare
 from coding_framework.evaluation.comparison_page import comparison_page
+from coding_framework.evaluation.comparison_records import Comparison, Difference
 from evaluation_support import SETTINGS, Outcomes, failed, passed, task, write
 
 TASKS = [task(f"task{number}", tier=number % 2) for number in range(8)]

@@ -11,13 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coding_framework.errors import UserError
-from coding_framework.monitoring.figures import (
-    HACKS,
-    EvaluationReport,
-    ModelFigures,
-    figures_in,
-    figures_of,
-)
+from coding_framework.monitoring.figure_records import EvaluationReport, ModelFigures
+from coding_framework.monitoring.figures import HACKS, figures_in, figures_of
 from coding_framework.records import EvaluationSample, SampleTurn, Verdict
 from evaluation_support import Outcomes, failed, head, passed, sample, samples_of, task, write
 

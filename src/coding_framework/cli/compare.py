@@ -12,7 +12,7 @@ from coding_framework.cli.options import JsonOption
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from coding_framework.evaluation.comparison import Comparison, Pair
+    from coding_framework.evaluation.comparison_records import Comparison, Pair
 
 
 _HOW_TO_READ = (
@@ -56,7 +56,7 @@ def compare(
 def _show(comparison: Comparison) -> None:
     from coding_framework.cli.output import stdout_console
     from coding_framework.cli.tables import figure_table, legend
-    from coding_framework.evaluation.comparison import alike
+    from coding_framework.evaluation.comparability import alike
 
     console = stdout_console()
     for models in alike([model.figures for model in comparison.models]):
@@ -83,7 +83,7 @@ def _pair_table(pair: Pair) -> Table:
     from rich.text import Text
 
     from coding_framework.evaluation.comparison_page import difference_words
-    from coding_framework.monitoring.figures import SPLIT_NAMES
+    from coding_framework.monitoring.figure_records import SPLIT_NAMES
 
     table = Table(title=escape(f"{pair.before} → {pair.after}, paired by task"))
     for name in ("figure", "before", "after", "difference", "+/−", "p"):

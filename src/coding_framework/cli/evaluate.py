@@ -12,7 +12,7 @@ from coding_framework.errors import FrameworkError, UserError
 
 if TYPE_CHECKING:
     from coding_framework.config import FrameworkConfig
-    from coding_framework.monitoring.figures import ModelFigures
+    from coding_framework.monitoring.figure_records import ModelFigures
 
 
 def evaluate(

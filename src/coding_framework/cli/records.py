@@ -6,7 +6,7 @@ from pathlib import Path
 
 from coding_framework.agents.models.store import ModelInfo
 from coding_framework.cuda.lint import TaskLint
-from coding_framework.monitoring.figures import ModelFigures
+from coding_framework.monitoring.figure_records import ModelFigures
 from coding_framework.records import Record, Task
 
 

@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from coding_framework.monitoring.figure_records import ModelFigures, TaskFigures
     from coding_framework.monitoring.figure_rows import FigureRow
-    from coding_framework.monitoring.figures import ModelFigures, TaskFigures
     from coding_framework.records import TaskSplit
 
 LABELS = {"base": "base", "sft": "SFT", "rl": "RL"}
@@ -29,7 +29,7 @@ def show_evaluation(console: Console, models: Sequence[ModelFigures]) -> None:
 
 def task_table(models: Sequence[ModelFigures]) -> Table:
     """Passed of samples, and the median speedup with its kind."""
-    from coding_framework.monitoring.figures import SPLIT_NAMES, splits_of, tasks_of
+    from coding_framework.monitoring.figure_records import SPLIT_NAMES, splits_of, tasks_of
 
     table = Table(title=f"Passed of samples, median speedup ({_kinds(models)})", min_width=50)
     table.add_column("task", overflow="fold")
@@ -48,8 +48,8 @@ def task_table(models: Sequence[ModelFigures]) -> Table:
 
 def figure_table(models: Sequence[ModelFigures]) -> Table:
     """Every figure with its interval, pass@1 also by tier; of one model its splits side by side."""
+    from coding_framework.monitoring.figure_records import SPLIT_NAMES, splits_of
     from coding_framework.monitoring.figure_rows import estimate_words
-    from coding_framework.monitoring.figures import SPLIT_NAMES, splits_of
 
     splits = splits_of(models)
     side_by_side = len(models) == 1
@@ -69,8 +69,8 @@ def figure_table(models: Sequence[ModelFigures]) -> Table:
 
 def _rows(models: Sequence[ModelFigures], split: TaskSplit, splits: Sequence[TaskSplit]) -> list[FigureRow]:
     """All figures of a split, then pass@1 of each tier that any of `splits` has."""
+    from coding_framework.monitoring.figure_records import tiers_of
     from coding_framework.monitoring.figure_rows import figure_rows
-    from coding_framework.monitoring.figures import tiers_of
 
     rows = figure_rows(models, split)
     own = tiers_of(models, split) if len(models) > 1 else ()

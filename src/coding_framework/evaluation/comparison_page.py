@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from coding_framework.evaluation.comparison import Comparison, Difference, Pair, TaskDifference, alike
+from coding_framework.evaluation.comparability import alike
+from coding_framework.evaluation.comparison_records import Comparison, Difference, Pair, TaskDifference
 from coding_framework.monitoring.figure_rows import METHODS
 from coding_framework.monitoring.intervals import Estimate
 from coding_framework.monitoring.markup import Html, join, tag, text

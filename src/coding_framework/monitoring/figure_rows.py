@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from coding_framework.monitoring.figures import SPEEDUPS, GroupFigures, ModelFigures, TurnFigures
+from coding_framework.monitoring.figure_records import GroupFigures, ModelFigures, TurnFigures
+from coding_framework.monitoring.figures import SPEEDUPS
 from coding_framework.monitoring.intervals import Estimate
 from coding_framework.records import TaskSplit
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coding_framework.config.tree import FrameworkConfig, RLConfig, SFTConfig
-from coding_framework.monitoring.figures import SPLIT_NAMES, EvaluationReport, splits_of
+from coding_framework.monitoring.figure_records import SPLIT_NAMES, EvaluationReport, splits_of
 from coding_framework.monitoring.intervals import Estimate
 from coding_framework.monitoring.markup import Html, join, tag
 from coding_framework.monitoring.run_folder import RunFolder

@@ -6,6 +6,15 @@ from collections.abc import Sequence
 
 from coding_framework.errors import StorageError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, evaluation_folders
+from coding_framework.monitoring.figure_records import (
+    SPLIT_NAMES,
+    EvaluationReport,
+    ModelFigures,
+    TaskFigures,
+    splits_of,
+    tasks_of,
+    tiers_of,
+)
 from coding_framework.monitoring.figure_rows import (
     METHODS,
     FigureRow,
@@ -14,16 +23,7 @@ from coding_framework.monitoring.figure_rows import (
     interval_words,
     value_words,
 )
-from coding_framework.monitoring.figures import (
-    SPLIT_NAMES,
-    EvaluationReport,
-    ModelFigures,
-    TaskFigures,
-    figures_in,
-    splits_of,
-    tasks_of,
-    tiers_of,
-)
+from coding_framework.monitoring.figures import figures_in
 from coding_framework.monitoring.intervals import Estimate
 from coding_framework.monitoring.markup import Html, join, tag
 from coding_framework.monitoring.run_folder import RunFolder
