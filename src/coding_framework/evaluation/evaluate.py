@@ -13,7 +13,7 @@ from pathlib import Path
 from coding_framework import __version__
 from coding_framework.agents.models.agent_folder import is_agent_folder, read_agent_folder
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings
-from coding_framework.agents.models.loading import release_memory
+from coding_framework.agents.models.loading import release_memory, sampling_dtype
 from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.agents.models.vllm_model import MEMORY_SHARE
 from coding_framework.config import FrameworkConfig
@@ -53,7 +53,7 @@ def head_of(config: FrameworkConfig, label: str, model: Path, suite: Suite) -> E
                     "architecture": config.judge.architecture,
                     "compile_flags": config.judge.compile_flags,
                     "engine": evaluation.engine,
-                    "dtype": config.model.dtype,
+                    "dtype": sampling_dtype(model, config.model.dtype),
                 }
             ),
             "tasks": tuple(subject.about for subject in suite.subjects),
@@ -94,7 +94,7 @@ async def evaluate_into(
             bar.advance()
             on_stored()
 
-        model = _open(config, head.model)
+        model = _open(config, head)
         try:
             await take_samples(
                 model.generate,
@@ -112,15 +112,15 @@ async def evaluate_into(
             release_memory()
 
 
-def _open(config: FrameworkConfig, model: str) -> ChatModel:
+def _open(config: FrameworkConfig, head: EvaluationHead) -> ChatModel:
     """The model in this process, sampling as the evaluation's settings say."""
     evaluation = config.evaluation
     settings = SamplingSettings(
         temperature=evaluation.temperature, seed=config.run.seed, max_batch_size=evaluation.batch_size or 16
     )
     share = SHARE_BESIDE_THE_JUDGE if config.judge.executor == "gpu" else MEMORY_SHARE
-    spec = f"vllm:{model}" if evaluation.engine == "vllm" else model
-    return open_chat_model(spec, dtype=config.model.dtype, settings=settings, gpu_memory_share=share)
+    spec = f"vllm:{head.model}" if evaluation.engine == "vllm" else head.model
+    return open_chat_model(spec, dtype=head.settings.dtype, settings=settings, gpu_memory_share=share)
 
 
 def weights_digest(model: Path) -> str:
