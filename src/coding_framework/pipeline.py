@@ -365,7 +365,7 @@ async def evaluate_once(
     config = resolve(config, machine)
     raise_first(tuple(evaluation_refusals(config, machine)))
     where = EvaluationFolder(folder)
-    with open_pool(config.judge) as pool:
+    with where.alone(), open_pool(config.judge) as pool:
         asked = (
             catalogue_suite(config)
             if suite is None

@@ -18,13 +18,30 @@ from coding_framework.evaluation.subjects import catalogue_suite, folder_suite
 from coding_framework.monitoring.evaluation_folder import EvaluationFolder, EvaluationHead
 from coding_framework.monitoring.figures import figures_in
 from coding_framework.monitoring.storage import append_line
-from coding_framework.records import Conversation, Generation, GenerationRequest
+from coding_framework.records import Conversation, Generation, GenerationRequest, ModuleTask
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.refusals import evaluation_refusals
 from coding_framework.training.plan.resolve import resolve
 
 MACHINE = Machine(cores=2, memory_bytes=2**33, no_cards_because="none was built in")
 SAXPY = Path(__file__).parents[2] / "examples" / "problems" / "saxpy_clamp.cu"
+RELU = """
+import torch
+from torch import nn
+
+batch_size = 16
+dim = 384
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+
+def get_inputs():
+    return [torch.randn(batch_size, dim)]
+
+def get_init_inputs():
+    return []
+"""
 SETTINGS = (
     "evaluation.samples_per_task=3",
     "evaluation.batch_size=2",
@@ -184,3 +201,18 @@ def test_a_naive_kernel_that_fails_the_judge_is_a_broken_problem(tmp_path: Path,
         folder_suite(tmp_path, settled().judge, pool, skip_broken=False)
     suite = folder_suite(tmp_path, settled().judge, pool, skip_broken=True)
     assert [one.about.name for one in suite.subjects] == ["saxpy_clamp"]
+
+
+def test_modules_that_a_gpu_judges_are_asked_with_hidden_shapes_that_run(
+    tmp_path: Path, pool: JudgePool
+) -> None:
+    """Reading them needs no GPU: the reference runs on the CPU, and nothing is judged yet."""
+    pytest.importorskip("torch")
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1" / "19_relu.py").write_text(RELU)
+    judge = settled().judge.model_copy(update={"executor": "gpu"})
+    (subject,) = folder_suite(tmp_path, judge, pool, skip_broken=False).subjects
+    assert isinstance(subject.task, ModuleTask)
+    assert subject.about.contract == "module"
+    assert (subject.about.name, subject.about.family) == ("kernelbench_level1_19_relu", "kernelbench level 1")
+    assert subject.task.hidden_constants

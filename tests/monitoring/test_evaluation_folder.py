@@ -80,6 +80,13 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
         EvaluationFolder(tmp_path).begin(HEAD)
 
 
+def test_two_evaluations_do_not_fill_one_folder_at_once(folder: EvaluationFolder) -> None:
+    with folder.alone(), pytest.raises(UserError, match="in use by another"), folder.alone():
+        pass
+    with folder.alone():
+        assert folder.begin(HEAD) == []
+
+
 def test_a_run_has_its_models_in_the_order_of_training(tmp_path: Path) -> None:
     for label in ("rl", "base"):
         EvaluationFolder(tmp_path / "evaluation" / label).begin(HEAD)

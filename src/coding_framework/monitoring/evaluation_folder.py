@@ -5,18 +5,20 @@
 
 An evaluation that was killed goes on behind the samples that are stored. Guaranteed: each sample stands in
 the file once; a folder holds samples of one model under one setting alone; figures come from these two files
-and nothing else. Not guaranteed: that two processes do not fill one folder at once.
+and nothing else; two evaluations of one machine never fill one folder at once.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from filelock import FileLock, Timeout
 from pydantic import AwareDatetime, Field, ValidationError, model_validator
 
 from coding_framework.config import RewardConfig
@@ -166,6 +168,21 @@ class EvaluationFolder:
         write_whole(self.path / HEAD, head.model_dump_json(indent=2))
         self._drop_torn_lines()
         return self.stored(head)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Held while samples are taken; a second evaluation into this folder is refused."""
+        lock = FileLock(self.path.parent / f".{self.path.name}.lock")
+        with storage_errors(self.path.parent, "create"):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                raise UserError(f"{self.path} is in use by another evaluation") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def head_differs(self, head: EvaluationHead) -> tuple[str, ...]:
         """In what the evaluation that is here differs from this one; nothing if it can go on."""
