@@ -27,7 +27,7 @@ from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
 from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.errors import TrainingInterrupted
-from coding_framework.evaluation.evaluate import evaluate_into, head_of
+from coding_framework.evaluation.evaluate import evaluate_into, head_of, label_of
 from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
 from coding_framework.monitoring.evaluation_folder import EvaluationFolder
 from coding_framework.monitoring.figure_records import EvaluationReport, ModelFigures
@@ -372,7 +372,7 @@ async def evaluate_once(
             else folder_suite(suite, config.judge, pool, skip_broken=skip_broken)
         )
         path = fetch(config.model.name)
-        head = head_of(config, path.name, path, asked)
+        head = head_of(config, label_of(path), path, asked)
         file = folder / "conversations.jsonl"
 
         def keep(conversation: Conversation) -> None:

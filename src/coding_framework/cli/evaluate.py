@@ -96,7 +96,9 @@ def _evaluate(
 
 
 def _new_folder(model: str) -> Path:
+    from coding_framework.evaluation.evaluate import label_of
     from coding_framework.monitoring.run_folder import run_name
 
-    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in Path(model).name)
+    name = label_of(Path(model))
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
     return Path("evaluations") / run_name(plain.strip(".") or "model")

@@ -123,6 +123,11 @@ def _open(config: FrameworkConfig, head: EvaluationHead) -> ChatModel:
     return open_chat_model(spec, dtype=head.settings.dtype, settings=settings, gpu_memory_share=share)
 
 
+def label_of(model: Path) -> str:
+    """Its folder's name, with that of the folder above where it says little."""
+    return f"{model.parent.name}-{model.name}" if model.name in ("merged", "model") else model.name
+
+
 def weights_digest(model: Path) -> str:
     """Of all files of a model, with the adapters and models that it names."""
     digest = hashlib.sha256()
