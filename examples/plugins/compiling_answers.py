@@ -33,6 +33,11 @@ class CompilingAnswers:
         self._model = model
         self._compiler = CUDACompiler()
 
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        self._compiler.close()
+        self._model.close()
+
     async def generate(self, request: GenerationRequest) -> Generation:
         answer = await self._model.generate(request)
         for attempt in range(1, TRIES):

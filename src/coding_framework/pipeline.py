@@ -11,15 +11,15 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Literal
 
 import structlog
 
-from coding_framework.agents.models.chat_model import ChatModel
-from coding_framework.agents.models.loading import release_memory, sampling_dtype
+from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
@@ -36,21 +36,27 @@ from coding_framework.data.sft_pairs import (
 from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.sources.sourced import CATALOGUE
-from coding_framework.data.tasks.split import catalogue_tasks, evaluation_tasks
+from coding_framework.data.tasks.split import (
+    catalogue_tasks,
+    evaluation_tasks,
+)
 from coding_framework.errors import ConfigError, TrainingInterrupted
-from coding_framework.evaluation.held_out import evaluate_model
+from coding_framework.evaluation.evaluate import evaluate_into, head_of, label_of
+from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
+from coding_framework.monitoring.evaluation_folder import EvaluationFolder
+from coding_framework.monitoring.figure_records import EvaluationReport, ModelFigures
+from coding_framework.monitoring.figures import figures_in
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
-from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
-from coding_framework.monitoring.rewind import rewind, rewind_evaluation
+from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPoint
-from coding_framework.monitoring.storage import storage_errors, sync_below, write_whole
+from coding_framework.monitoring.storage import append_line, storage_errors, sync_below, write_whole
 from coding_framework.records import Conversation, Evaluation, Message, ModuleTask, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
-from coding_framework.training.plan.refusals import raise_first
+from coding_framework.training.plan.refusals import evaluation_refusals, raise_first
 from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.plan.tasks import module_refusals
 from coding_framework.training.reward_functions.own_reward import reward_of
@@ -60,6 +66,7 @@ from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 log = structlog.stdlib.get_logger(__name__)
 
+ModelLabel = Literal["base", "sft", "rl"]
 OPTIMIZER_SHARE = 0.25
 """Share of the SFT pairs that repair or speed up a kernel instead of writing the first one."""
 
@@ -315,27 +322,43 @@ class Pipeline:
         return stages
 
     async def _evaluate(self, stages: Sequence[tuple[ModelLabel, Path]]) -> EvaluationReport:
+        suite = catalogue_suite(self.config)
         with open_pool(self.config.judge) as pool:
-            results = [await self._evaluate_one(label, path, pool) for label, path in stages]
-        report = EvaluationReport(models=tuple(results))
-        self.run.mark_done("evaluation", report)
+            models = [await self._evaluate_one(label, path, suite, pool) for label, path in stages]
+        report = EvaluationReport(models=tuple(models))
+        if self.run.state().phase("evaluation") is None:
+            samples = sum(group.samples for model in models for group in model.groups if group.tier is None)
+            self.run.mark_done("evaluation", PhaseDone(path=self.run.evaluations, count=samples))
         return report
 
-    async def _evaluate_one(self, label: ModelLabel, path: Path, pool: JudgePool) -> ModelResult:
+    async def _evaluate_one(
+        self, label: ModelLabel, path: Path, suite: Suite, pool: JudgePool
+    ) -> ModelFigures:
+        """A model that has become another since is evaluated anew; one that has not goes on, or is done."""
         self._stop_if_asked()
-        done = self.run.phase_result(f"evaluation_{label}", ModelResult)
-        if done is not None:
-            return done
-        rewind_evaluation(self.run, label)
+        start = time.monotonic()
+        folder = EvaluationFolder(self.run.evaluations / label)
+        head = head_of(self.config, label, path, suite)
 
         def keep(conversation: Conversation) -> None:
             self.run.append_conversation(conversation)
-            self._stop_if_asked()
 
-        result = await _sample_and_count(self.config, label, path, pool, keep)
-        release_memory()
-        self.run.mark_done(f"evaluation_{label}", result, seconds=result.seconds)
-        return result
+        was_done = folder.exists and not folder.head_differs(head) and folder.is_complete(head)
+        if not was_done:
+            await evaluate_into(
+                folder,
+                head,
+                suite,
+                self.config,
+                pool,
+                conversations=self.run.conversations_file,
+                on_conversation=keep,
+                on_stored=self._stop_if_asked,
+                start_anew=True,
+            )
+            done = PhaseDone(path=folder.path, count=len(head.tasks) * head.samples_per_task)
+            self.run.mark_done(f"evaluation_{label}", done, seconds=time.monotonic() - start)
+        return figures_in(folder)
 
     def _metric(self, phase: str, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
@@ -366,32 +389,36 @@ def _optimizer_prompt(task: Task | ModuleTask, source: str, evaluation: Evaluati
     return optimizer_messages(task, evaluation, None)
 
 
-def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
-    """A model in this process, sampling as the evaluation's settings say."""
-    from coding_framework.agents.models.chat_model import SamplingSettings
-    from coding_framework.agents.models.open_model import open_chat_model
-
-    return open_chat_model(
-        str(path),
-        dtype=sampling_dtype(path, config.model.dtype),
-        settings=SamplingSettings(
-            temperature=config.evaluation.temperature,
-            seed=config.run.seed,
-            max_batch_size=config.evaluation.batch_size,
-        ),
-    )
-
-
-async def evaluate_once(config: FrameworkConfig) -> ModelResult:
-    """The held-out table of one model, outside a training."""
+async def evaluate_once(
+    config: FrameworkConfig,
+    folder: Path,
+    *,
+    suite: Path | None = None,
+    skip_broken: bool = False,
+    ks: Sequence[int] = (),
+) -> ModelFigures:
+    """One model outside a training, on the config's tasks or a folder's problems; goes on in `folder`."""
     checked_reward(config.reward)
     machine = look_at_machine()
     config = resolve(config, machine)
-    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
-    raise_first([*module_refusals(config, machine, tasks)])
-    path = _own_model(config) or fetch(config.model.name)
-    with open_pool(config.judge) as pool:
-        return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)] if suite is None else []
+    raise_first([*evaluation_refusals(config, machine), *module_refusals(config, machine, tasks)])
+    where = EvaluationFolder(folder)
+    with where.alone(), open_pool(config.judge) as pool:
+        asked = (
+            catalogue_suite(config)
+            if suite is None
+            else folder_suite(suite, config.judge, pool, skip_broken=skip_broken)
+        )
+        path = _own_model(config) or fetch(config.model.name)
+        head = head_of(config, label_of(path), path, asked)
+        file = folder / "conversations.jsonl"
+
+        def keep(conversation: Conversation) -> None:
+            append_line(file, conversation.model_dump_json())
+
+        await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
+    return figures_in(where, ks)
 
 
 def _own_model(config: FrameworkConfig) -> Path | None:
@@ -405,33 +432,6 @@ def _own_model(config: FrameworkConfig) -> Path | None:
             "reach: leave them out"
         )
     return Path(config.model.name)
-
-
-async def _sample_and_count(
-    config: FrameworkConfig,
-    label: ModelLabel,
-    path: Path,
-    pool: JudgePool,
-    on_conversation: Callable[[Conversation], None],
-) -> ModelResult:
-    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)]
-    total = len(tasks) * config.evaluation.samples_per_task
-    with progress_bar(f"evaluating {label}", total) as bar:
-
-        def report(conversation: Conversation) -> None:
-            bar.advance()
-            on_conversation(conversation)
-
-        return await evaluate_model(
-            _model_to_evaluate(config, path).generate,
-            tasks,
-            config,
-            label=label,
-            model_path=path,
-            judge=pool.judge_async,
-            reward=reward_of(config.reward),
-            on_conversation=report,
-        )
 
 
 def fetch(name: str) -> Path:

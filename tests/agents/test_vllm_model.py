@@ -30,6 +30,9 @@ class RecordingEngine:
     """Stands where `vllm.LLM` stands: remembers a batch and answers each prompt with two tokens."""
 
     def __init__(self) -> None:
+        self.ended: list[bool] = []
+        core = SimpleNamespace(shutdown=lambda: self.ended.append(True))
+        self.llm_engine = SimpleNamespace(engine_core=core)
         self.batches: list[tuple[list[dict[str, Any]], list[Any], Any]] = []
 
     def generate(
@@ -62,6 +65,12 @@ def ask(words: str, agent: AgentRole = "generator", max_tokens: int = 6) -> Gene
     return GenerationRequest(
         agent=agent, messages=(Message(role="user", content=words),), max_tokens=max_tokens
     )
+
+
+def test_closing_ends_the_process_that_holds_the_card(model_path: Path) -> None:
+    engine = RecordingEngine()
+    model_of(model_path, engine).close()
+    assert engine.ended == [True]
 
 
 async def test_requests_become_one_batch_of_exact_ids(model_path: Path) -> None:

@@ -58,6 +58,22 @@ def test_seven_kernels_get_seven_true_verdicts(
     assert sum(evaluation.gate_seconds.values()) < the_judge.config.total_timeout_s + 5
 
 
+@pytest.mark.parametrize(
+    ("name", "failed_on"),
+    [("right", None), ("does_not_compile", None), ("block_of_2048", "visible"), ("wrong", "visible")],
+)
+def test_a_failure_says_on_which_kind_of_shape(the_judge: Judge, name: str, failed_on: str | None) -> None:
+    assert judged(the_judge, name).failed_on == failed_on
+
+
+def test_a_fault_on_a_hidden_shape_says_that_the_visible_ones_were_passed(the_judge: Judge) -> None:
+    right = (CANDIDATES / "right.cu").read_text()
+    source = right.replace("if (i < n)", "if (n < 8) y[n + i] = 0.0f;\n    if (i < n)")
+    assert source != right
+    evaluation = the_judge.judge(VECTOR_ADD, Candidate(source=source))
+    assert (evaluation.verdict, evaluation.failed_on) == (Verdict.OUT_OF_BOUNDS, "hidden")
+
+
 def test_a_race_names_both_lines(the_judge: Judge) -> None:
     message = judged(the_judge, "missing_barrier").message
     assert "line 6" in message

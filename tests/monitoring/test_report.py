@@ -12,7 +12,6 @@ import pytest
 from coding_framework.config.tree import FrameworkConfig
 from coding_framework.monitoring import MetricPoint, RunFolder
 from coding_framework.monitoring.report import write_report
-from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult, TaskResult
 from coding_framework.monitoring.run_history import read_history
 from coding_framework.records import (
     Candidate,
@@ -26,8 +25,10 @@ from coding_framework.records import (
     ProfileReport,
     Record,
     RewardComponents,
+    TaskSplit,
     Verdict,
 )
+from evaluation_support import Outcomes, failed, passed, task, write
 
 SOURCE = """// launch: scale grid=(ceil_div(n, 256)) block=(256)
 extern "C" __global__ void scale(const float* x, float* y, int n) {
@@ -157,26 +158,17 @@ def fill_rl(run: RunFolder, steps: int = 12, *, metrics: bool = True) -> None:
             run.append_metric(MetricPoint(phase="rl", step=step, values=values, elapsed_s=32.0 * step))
 
 
-def model_result(label: ModelLabel, gain: float) -> ModelResult:
-    tasks = []
-    for index, task in enumerate(
+def fill_evaluation(run: RunFolder, label: str, gain: float) -> None:
+    """Eight samples of seven tasks."""
+    outcomes: Outcomes = {}
+    for index, name in enumerate(
         ("vector_add", "scale", "gelu", "row_sum", "transpose", "matmul", "softmax")
     ):
-        passed = max(0, min(8, round(8 * gain) - index))
-        tasks.append(
-            TaskResult(
-                task=task,
-                tier=index // 2,
-                held_out=task in {"scale", "gelu", "row_sum"},
-                samples=8,
-                compiled=min(8, passed + 2),
-                passed=passed,
-                best_speedup=1.8 if passed else None,
-                median_speedup=1.25 if passed else None,
-                time_kind="modelled" if passed else None,
-            )
-        )
-    return ModelResult(label=label, model=Path("models") / label, tasks=tuple(tasks), seconds=71.5)
+        split: TaskSplit = "held_out" if name in {"scale", "gelu", "row_sum"} else "trained"
+        good = max(0, min(8, round(8 * gain) - index))
+        turns = [[passed(1.25)] if number < good else [failed()] for number in range(8)]
+        outcomes[task(name, index // 2, split)] = turns
+    write(run.evaluations / label, outcomes, label)
 
 
 @pytest.fixture
@@ -194,10 +186,9 @@ def fill_everything(run: RunFolder) -> None:
     run.mark_done("sft", Done(loss=0.06), seconds=151.0)
     fill_rl(run)
     run.mark_done("rl", Done(loss=0.0), seconds=455.0)
-    report = EvaluationReport(
-        models=(model_result("base", 0.25), model_result("sft", 0.7), model_result("rl", 1.0))
-    )
-    run.mark_done("evaluation", report, seconds=214.0)
+    for label, gain in (("base", 0.25), ("sft", 0.7), ("rl", 1.0)):
+        fill_evaluation(run, label, gain)
+    run.mark_done("evaluation", Done(loss=0.0), seconds=214.0)
 
 
 def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
@@ -215,6 +206,8 @@ def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
         assert words in text
     assert "1.25× modelled" in text
     assert "6/8" in text
+    for words in ("pass@8", "fast_1.5", "hidden failures", "refused hacks", "bootstrap over tasks", "tier 1"):
+        assert words in text
     assert "a_name_nobody_knows" in text
     assert text.count('class="plot"') == 5
     assert '<span class="t-keyword">__global__</span>' in text
@@ -319,10 +312,21 @@ def test_a_skipped_phase_is_called_skipped(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_models_that_were_evaluated_before_an_interruption_are_shown(run: RunFolder) -> None:
-    run.mark_done("evaluation_base", model_result("base", 0.5))
+    fill_evaluation(run, "base", 0.5)
+    fill_evaluation(run, "rl", 0.5)
+    samples = run.evaluations / "rl" / "samples.jsonl"
+    samples.write_text("".join(samples.read_text().splitlines(keepends=True)[:9]))
     text = page(run)
     assert "Base model" in text
     assert "After RL" not in text
+    assert "The evaluation of rl is not shown" in text
+
+
+def test_a_run_that_an_earlier_version_evaluated_says_how_to_evaluate_it_again(run: RunFolder) -> None:
+    run.mark_done("evaluation", Done(loss=0.0))
+    text = page(run)
+    assert "stored no samples" in text
+    assert f"cuda-rl train --resume {run.path}" in text
 
 
 def test_curves_come_from_conversations_where_the_trainer_recorded_none(run: RunFolder) -> None:

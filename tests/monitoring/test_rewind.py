@@ -77,14 +77,18 @@ def test_a_line_that_a_kill_cut_off_goes_too(run: RunFolder) -> None:
     assert points.skipped == 0
 
 
-def test_conversations_of_an_evaluation_that_is_done_again_go_and_no_others(run: RunFolder) -> None:
-    for model in ("base", "sft", "base"):
-        run.append_conversation(conversation(None).model_copy(update={"model": model}))
+def test_conversations_of_an_evaluation_go_whose_samples_were_not_stored_and_no_others(
+    run: RunFolder,
+) -> None:
+    for name, model in (("a", "base"), ("b", "base"), ("a", "base"), ("a", "sft")):
+        named = {"model": model, "conversation_id": name}
+        run.append_conversation(conversation(None).model_copy(update=named))
     run.append_conversation(conversation(1))
-    assert rewind_evaluation(run, "base") == 2
-    assert [(one.phase, one.model) for one in run.read_conversations()] == [
-        ("evaluation", "sft"),
-        ("train", None),
+    assert rewind_evaluation(run.conversations_file, "base", {"a"}) == 2
+    assert [(one.phase, one.model, one.conversation_id) for one in run.read_conversations()] == [
+        ("evaluation", "base", "a"),
+        ("evaluation", "sft", "a"),
+        ("train", None, "c1"),
     ]
 
 

@@ -118,7 +118,9 @@ def test_pairs_that_are_too_long_are_no_steps_of_an_epoch(model_path: Path, tmp_
     assert result.pairs_too_long == 3
 
 
-def test_the_folder_is_evaluated_like_a_model(trained: SFTResult, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_evaluated_like_a_model(
+    trained: SFTResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard: list[str] = []
     from coding_framework.agents.models.by_agent import ChatModelByAgent
 
@@ -139,8 +141,8 @@ def test_the_folder_is_evaluated_like_a_model(trained: SFTResult, monkeypatch: p
             "sft": {"max_length": 64},
         }
     )
-    result = asyncio.run(evaluate_once(config))
-    assert result.model == trained.model_dir
+    result = asyncio.run(evaluate_once(config, tmp_path / "evaluation"))
+    assert result.model == str(trained.model_dir)
     assert result.tasks[0].samples == 1
     assert {line.partition(":")[0] for line in heard} == {"generator", "optimizer"}
 

@@ -10,6 +10,7 @@ import typer
 from coding_framework import __version__
 from coding_framework.cli import (
     bench,
+    compare,
     data,
     doctor,
     evaluate,
@@ -35,6 +36,7 @@ app.command()(judge.judge)
 app.command()(optimize.optimize)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.command()(report.report)
 app.command()(rescore.rescore)
 app.add_typer(tasks.app, name="tasks")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from coding_framework.agents.models.store import ModelInfo
 from coding_framework.cuda.lint import TaskLint
+from coding_framework.monitoring.figure_records import ModelFigures
 from coding_framework.records import Record, Task
 
 
@@ -37,6 +38,15 @@ class Fetched(Record):
     """As it was asked for."""
     path: Path
     """Its folder."""
+
+
+class Evaluated(Record):
+    """What one model can do, and where every sample is."""
+
+    folder: Path
+    """With `evaluation.json`, `samples.jsonl` and `conversations.jsonl`."""
+    figures: ModelFigures
+    """All figures."""
 
 
 class Written(Record):

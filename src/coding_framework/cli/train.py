@@ -90,10 +90,10 @@ def run_training(plan: TrainingPlan) -> TrainingOutcome:
 def show_outcome(outcome: TrainingOutcome) -> None:
     """The before/after table and where the report is."""
     from coding_framework.cli.output import stdout_console
-    from coding_framework.cli.tables import evaluation_table
+    from coding_framework.cli.tables import show_evaluation
 
     console = stdout_console()
-    console.print(evaluation_table(outcome.evaluation))
+    show_evaluation(console, outcome.evaluation.models)
     phases = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.phase_seconds.items())
     console.print(f"time: {phases}", markup=False, soft_wrap=True)
     console.print(f"report: {outcome.report}", markup=False, soft_wrap=True)

@@ -374,7 +374,10 @@ class TasksConfig(Record):
 
 
 class EvaluationConfig(Record):
-    """The before/after comparison."""
+    """How models are evaluated, in a training and by `cuda-rl evaluate`."""
+
+    engine: Literal["auto", "vllm", "transformers"] = "auto"
+    """What samples the answers; `auto` is vLLM where there is a GPU and the package, else transformers."""
 
     samples_per_task: int = Field(default=8, ge=1)
     """Episodes of each task and model."""
@@ -382,8 +385,8 @@ class EvaluationConfig(Record):
     """Turns of an evaluation episode."""
     temperature: float = Field(default=0.6, ge=0)
     """0 is greedy."""
-    batch_size: int = Field(default=16, ge=1)
-    """Answers sampled together."""
+    batch_size: int | None = Field(default=None, ge=1)
+    """Episodes had side by side; None: 128 with vLLM, 16 with transformers."""
     include_train_tasks: bool = True
     """Also show the tasks that were trained on, marked as such."""
 

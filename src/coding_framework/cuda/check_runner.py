@@ -92,6 +92,7 @@ class CheckRunner:
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
             self._check(subject, check, inputs, outcomes, progress)
+        progress.checking = None
 
     def _check(
         self,
@@ -102,6 +103,7 @@ class CheckRunner:
         progress: Progress,
     ) -> None:
         """The next two outcomes: both right, and the same."""
+        progress.checking = "hidden" if check.hidden else "visible"
         first = self._sound(subject, check, next(outcomes), progress)
         self.compare(subject.task, check, inputs, first, progress)
         second = self._sound(subject, check, next(outcomes), progress)

@@ -144,6 +144,8 @@ class Judge:
         outcome = self._host.judge_host(task, candidate)
         progress.checks = list(outcome.checks)
         progress.num_checks_planned = outcome.num_checks_planned
+        if outcome.checks and not outcome.checks[-1].passed:
+            progress.checking = "hidden" if outcome.checks[-1].hidden else "visible"
         for stage, seconds in outcome.gate_seconds.items():
             gate = _GATE_OF_STAGE.get(stage, Gate.CHECK)
             progress.gate_seconds[gate] = progress.gate_seconds.get(gate, 0.0) + seconds
@@ -185,6 +187,7 @@ def _evaluation(
         compilation=progress.compilation,
         checks=tuple(progress.checks),
         num_checks_planned=progress.num_checks_planned,
+        failed_on=progress.failed_on(verdict),
         timing=timing,
         profile=profile,
         findings=progress.findings,

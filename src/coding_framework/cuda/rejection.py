@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from coding_framework.records import CompilationResult, Finding, Gate, ShapeCheck, Verdict
+from coding_framework.records import CompilationResult, Finding, Gate, ShapeCheck, ShapeKind, Verdict
 
 
 class Rejected(Exception):
@@ -27,8 +27,14 @@ class Progress:
     findings: tuple[Finding, ...] = ()
     checks: list[ShapeCheck] = field(default_factory=list)
     num_checks_planned: int = 0
+    checking: ShapeKind | None = None
+    """What is being checked now."""
     gate_seconds: dict[Gate, float] = field(default_factory=dict)
     deadline: float = 0.0
+
+    def failed_on(self, verdict: Verdict) -> ShapeKind | None:
+        """The kind of shape behind a verdict that a run gave."""
+        return self.checking if verdict.gate in (Gate.RUN, Gate.CHECK) else None
 
     @contextmanager
     def gate(self, gate: Gate) -> Iterator[None]:

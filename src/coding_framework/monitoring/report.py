@@ -22,10 +22,10 @@ from coding_framework.monitoring.storage import write_whole
 def write_report(run: RunFolder) -> Path:
     """Writes the report anew from what the run folder holds, and returns its path."""
     config, state, history = report_facts.read_config(run), run.state(), read_history(run)
-    evaluation = report_table.evaluation_of(state)
+    evaluation, missing = report_table.evaluation_of(run)
     page = _template().substitute(
         title=text(run.path.name),
-        notices=report_facts.notices(run, config, history),
+        notices=report_facts.notices(run, config, history, missing),
         headline=report_facts.headline(evaluation, history),
         facts=report_facts.facts(config, state, evaluation),
         phases=report_facts.phases(config, state, history),
@@ -37,6 +37,12 @@ def write_report(run: RunFolder) -> Path:
     )
     write_whole(run.report_file, page)
     return run.report_file
+
+
+def page_style() -> str:
+    """What every page of ours looks like; it loads nothing."""
+    source = _template().template
+    return source[source.index("<style>") : source.index("</style>") + len("</style>")]
 
 
 def _template() -> Template:

@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from coding_framework.config.tree import FrameworkConfig, RLConfig, SFTConfig
+from coding_framework.monitoring.figure_records import SPLIT_NAMES, EvaluationReport, splits_of
+from coding_framework.monitoring.intervals import Estimate
 from coding_framework.monitoring.markup import Html, join, tag
-from coding_framework.monitoring.results import EvaluationReport, Interval
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_history import RunHistory
 from coding_framework.monitoring.run_state import MachineFacts, MetricPhase, RunState
@@ -134,11 +135,10 @@ def headline(evaluation: EvaluationReport | None, history: RunHistory) -> Html:
     """The few numbers that one looks for first."""
     tiles = []
     if evaluation is not None:
-        for held_out, title in ((True, "Held-out tasks passed"), (False, "Training tasks passed")):
-            rates = [(model.label, model.pass_rate(held_out=held_out)) for model in evaluation.models]
-            known = [(label, rate) for label, rate in rates if rate is not None]
-            if known:
-                tiles.append(_rate_tile(title, known))
+        for split in splits_of(evaluation.models):
+            groups = [(model.label, model.group(split)) for model in evaluation.models]
+            rates = [(label, group.best.pass_at[1]) for label, group in groups if group is not None]
+            tiles.append(_rate_tile(f"Passed, tasks {SPLIT_NAMES[split]} (pass@1)", rates))
     reward = history.curve("rl", "reward_mean")
     if reward is not None and len(reward.points) > 1:
         first, last = reward.points[0], reward.points[-1]
@@ -147,7 +147,7 @@ def headline(evaluation: EvaluationReport | None, history: RunHistory) -> Html:
     return tag("div", *tiles, class_="tiles") if tiles else join([])
 
 
-def _rate_tile(title: str, rates: Sequence[tuple[str, Interval]]) -> Html:
+def _rate_tile(title: str, rates: Sequence[tuple[str, Estimate]]) -> Html:
     value = " → ".join(f"{rate.value * 100:.0f} %" for _, rate in rates)
     note = " · ".join(f"{label} {rate.low * 100:.0f}–{rate.high * 100:.0f} %" for label, rate in rates)
     return _tile(title, value, f"95 % intervals: {note}")
@@ -158,9 +158,11 @@ def _tile(title: str, value: str, note: str) -> Html:
     return tag("div", *parts, class_="tile")
 
 
-def notices(run: RunFolder, config: FrameworkConfig | None, history: RunHistory) -> Html:
-    """What the reader must know before believing the rest."""
-    found = []
+def notices(
+    run: RunFolder, config: FrameworkConfig | None, history: RunHistory, missing: Sequence[str] = ()
+) -> Html:
+    """What the reader must know before believing the rest; `missing` is what the tables lack."""
+    found = list(missing)
     if config is None:
         found.append("config.json was written by another version; its values are shown below as they are.")
     if history.skipped_lines:

@@ -1,8 +1,8 @@
 """Takes back what a run wrote down beyond the point from which it goes on.
 
 A run that was killed between two checkpoints recorded steps that it will do again, and half a step's
-conversations; one that was killed in an evaluation, some of its conversations. All go before it continues,
-so that every step and every conversation stands in the files once.
+conversations; one that was killed in an evaluation, a conversation whose sample it did not come to store. All
+go before it continues, so that every step and every conversation stands in the files once.
 
 Guaranteed: a file is cut off where only its end goes, else replaced as a whole. Not guaranteed: anything
 while another process appends.
@@ -11,6 +11,8 @@ while another process appends.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from coding_framework.monitoring.run_folder import RunFolder
@@ -35,14 +37,20 @@ def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
     return dropped
 
 
-def rewind_evaluation(run: RunFolder, model: str) -> int:
-    """Drops the conversations of an evaluation of this model, which is to be done again; returns how many."""
+def rewind_evaluation(conversations: Path, model: str, kept: Collection[str]) -> int:
+    """Drops the conversations of an evaluation of this model but the `kept` ones; returns how many."""
+    seen: set[str] = set()
 
     def stays(line: bytes) -> bool:
         one = _parsed(line)
-        return one is not None and (one.get("phase") != "evaluation" or one.get("model") != model)
+        if one is None or one.get("phase") != "evaluation" or one.get("model") != model:
+            return one is not None
+        name = str(one.get("conversation_id"))
+        is_new = name in kept and name not in seen
+        seen.add(name)
+        return is_new
 
-    return keep_lines(run.path / "conversations.jsonl", stays)
+    return keep_lines(conversations, stays)
 
 
 def _parsed(line: bytes) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@
     <run>/state.json            finished phases with their results, for `--resume`
     <run>/metrics.jsonl         one `MetricPoint` a line
     <run>/conversations.jsonl   one `Conversation` a line
+    <run>/evaluation/MODEL/     samples of the evaluation (`evaluation_folder.py`)
     <run>/checkpoints/  models/  logs/training.log  report.html
 
 Guaranteed: what a finished append or `mark_done` wrote is readable after kill -9; two trainings never
@@ -90,6 +91,14 @@ class RunFolder:
         return self.path / "models"
 
     @property
+    def conversations_file(self) -> Path:
+        return self.path / "conversations.jsonl"
+
+    @property
+    def evaluations(self) -> Path:
+        return self.path / "evaluation"
+
+    @property
     def log_file(self) -> Path:
         return self.path / "logs" / "training.log"
 
@@ -101,13 +110,13 @@ class RunFolder:
         append_line(self.path / "metrics.jsonl", point.model_dump_json(), synced=True)
 
     def append_conversation(self, conversation: Conversation) -> None:
-        append_line(self.path / "conversations.jsonl", conversation.model_dump_json())
+        append_line(self.conversations_file, conversation.model_dump_json())
 
     def read_metrics(self) -> RecordReader[MetricPoint]:
         return RecordReader(self.path / "metrics.jsonl", MetricPoint)
 
     def read_conversations(self) -> RecordReader[Conversation]:
-        return RecordReader(self.path / "conversations.jsonl", Conversation)
+        return RecordReader(self.conversations_file, Conversation)
 
     def state(self) -> RunState:
         path = self.path / "state.json"

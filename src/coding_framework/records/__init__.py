@@ -20,7 +20,7 @@ from coding_framework.records.conversation import (
     Message,
     TesterReport,
 )
-from coding_framework.records.evaluation import Evaluation, Gate, Verdict
+from coding_framework.records.evaluation import Evaluation, Gate, ShapeKind, Verdict
 from coding_framework.records.expression import Expression, parse_expression
 from coding_framework.records.finding import Finding, Severity
 from coding_framework.records.measurement import (
@@ -32,6 +32,7 @@ from coding_framework.records.measurement import (
     WrongElement,
 )
 from coding_framework.records.reward import RewardComponents
+from coding_framework.records.sample import EvaluationSample, SampleTurn, TaskSplit
 from coding_framework.records.task import (
     Dimensions,
     Distribution,
@@ -56,6 +57,7 @@ __all__ = [
     "Dimensions",
     "Distribution",
     "Evaluation",
+    "EvaluationSample",
     "Expression",
     "Finding",
     "Gate",
@@ -73,10 +75,13 @@ __all__ = [
     "Record",
     "RewardComponents",
     "Roofline",
+    "SampleTurn",
     "ScratchBuffer",
     "Severity",
     "ShapeCheck",
+    "ShapeKind",
     "Task",
+    "TaskSplit",
     "TensorSpec",
     "TesterReport",
     "TimeKind",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -11,6 +12,8 @@ from coding_framework.records.candidate import Candidate
 from coding_framework.records.compilation import CompilationResult
 from coding_framework.records.finding import Finding
 from coding_framework.records.measurement import KernelTiming, ProfileReport, ShapeCheck
+
+ShapeKind = Literal["visible", "hidden"]
 
 
 class Gate(StrEnum):
@@ -98,6 +101,9 @@ class Evaluation(Record):
     """Runs on visible and hidden shapes, up to the first that failed."""
     num_checks_planned: int = Field(default=0, ge=0)
     """How many runs a full pass takes."""
+    failed_on: ShapeKind | None = None
+    """Of a candidate that ran and failed its checks: the kind of shape. On a hidden one it had passed the
+    visible ones. None: it passed its checks, did not get there, or nobody can tell."""
     timing: KernelTiming | None = None
     """Only for a candidate that passed every check."""
     profile: ProfileReport | None = None
@@ -115,7 +121,7 @@ class Evaluation(Record):
             raise ValueError("a candidate that was not timed has no profile")
         if self.timing is not None and self.timing.kind == "modelled" and self.profile is None:
             raise ValueError("a modelled time comes with the counters that it was modelled from")
-        if self.passed and not all(check.passed for check in self.checks):
+        if self.passed and not (self.failed_on is None and all(check.passed for check in self.checks)):
             raise ValueError("a passed candidate has no failed check")
         return self
 

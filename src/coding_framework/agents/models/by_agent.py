@@ -17,3 +17,7 @@ class ChatModelByAgent:
 
     async def generate(self, request: GenerationRequest) -> Generation:
         return await self._by_agent.get(request.agent, self._default).generate(request)
+
+    def close(self) -> None:
+        for model in (self._default, *self._by_agent.values()):
+            model.close()

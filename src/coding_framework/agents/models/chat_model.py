@@ -29,6 +29,10 @@ class ChatModel(Protocol):
 
     async def generate(self, request: GenerationRequest) -> Generation: ...
 
+    def close(self) -> None:
+        """Give back what it holds; it answers no more."""
+        ...
+
 
 class SamplingSettings(Record):
     """How answers are drawn."""
@@ -89,6 +93,9 @@ class TransformersChatModel:
             log_probs=sampled.log_probs,
             finish_reason=sampled.finish_reason,
         )
+
+    def close(self) -> None:
+        """Its memory goes with the last reference to it."""
 
     def _prompt(self, request: GenerationRequest) -> _Prompt:
         ids = prompt_token_ids(self._generator.tokenizer, request.messages)

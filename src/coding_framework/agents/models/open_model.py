@@ -36,11 +36,15 @@ def open_chat_model(
     adapter: Path | None = None,
     adapters: Mapping[AgentRole, Path] | None = None,
     settings: SamplingSettings | None = None,
-    dtype: str = "float32",
+    dtype: str | None = None,
     device: str | None = None,
+    gpu_memory_share: float = MEMORY_SHARE,
     api_key_variable: str = API_KEY_VARIABLE,
 ) -> ChatModel:
-    """The chat model that `spec` names; `adapter` serves all agents, `adapters` single ones."""
+    """The chat model that `spec` names; `adapter` serves all agents, `adapters` single ones.
+
+    `dtype` None: bfloat16 with vLLM, float32 else. `gpu_memory_share` is of vLLM alone.
+    """
     settings = settings or SamplingSettings()
     kind, _, rest = spec.strip().partition(":")
     if kind == "openai":
@@ -64,11 +68,18 @@ def open_chat_model(
         name, adapters, models = str(found.model), found.adapters, found.models
     name = embedded_name(name)
     if kind == "vllm":
-        share = MEMORY_SHARE / (1 + len(models))
-        engine = partial(VLLMChatModel.from_pretrained, settings=settings, gpu_memory_share=share)
+        share = gpu_memory_share / (1 + len(models))
+        engine = partial(
+            VLLMChatModel.from_pretrained,
+            settings=settings,
+            dtype=dtype or "bfloat16",
+            gpu_memory_share=share,
+        )
         default: ChatModel = engine(name, adapter=adapter, adapters=adapters)
         return _by_agent(default, {role: engine(path) for role, path in models.items()})
-    load = partial(TransformersChatModel.from_pretrained, dtype=dtype, device=device, settings=settings)
+    load = partial(
+        TransformersChatModel.from_pretrained, dtype=dtype or "float32", device=device, settings=settings
+    )
     adapted = {role: load(name, adapter=path) for role, path in (adapters or {}).items()}
     whole = {role: load(path) for role, path in models.items()}
     return _by_agent(load(name, adapter=adapter), {**adapted, **whole})

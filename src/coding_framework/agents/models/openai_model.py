@@ -80,6 +80,9 @@ class OpenAIChatModel:
         async with self._slots:
             return await self._answer(client, fields)
 
+    def close(self) -> None:
+        """The client belongs to the event loop that asked, and ends with `aclose` or with it."""
+
     async def aclose(self) -> None:
         """Close the connections; the next request opens new ones."""
         if self._client is not None and self._loop is asyncio.get_running_loop():

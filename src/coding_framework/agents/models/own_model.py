@@ -64,6 +64,12 @@ class OwnChatModel:
             )
         return answer
 
+    def close(self) -> None:
+        """Whatever the user's model has to do for it."""
+        close = getattr(self._model, "close", None)
+        if callable(close):
+            close()
+
 
 def _made(reference: str, settings: SamplingSettings) -> ChatModel:
     who = f"the model {reference}"

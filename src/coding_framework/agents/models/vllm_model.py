@@ -36,6 +36,9 @@ _SEED_BITS = 63
 class VLLMEngine(Protocol):
     """What is used of `vllm.LLM`."""
 
+    llm_engine: Any
+    """Holds the client of the process that computes."""
+
     def generate(
         self, prompts: Any, sampling_params: Any, *, lora_request: Any, use_tqdm: bool
     ) -> Sequence[Any]: ...
@@ -125,6 +128,10 @@ class VLLMChatModel:
             )
         seed = self._seeds.next(ids, bits=_SEED_BITS, own=request.seed)
         return await self._queue.submit(_Prompt(ids, request.agent, min(request.max_tokens, room), seed))
+
+    def close(self) -> None:
+        """End the engine's process: the card's memory is free when this returns."""
+        self._engine.llm_engine.engine_core.shutdown()
 
     def _run_batch(self, prompts: Sequence[_Prompt], _stop: threading.Event) -> list[Generation]:
         outputs = self._engine.generate(

@@ -27,6 +27,11 @@ class PythonShard(LocalShard):
         self._files = files
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """In the order in which they are read."""
+        return self._files
+
+    @property
     def name(self) -> str:
         return str(self._folder)
 

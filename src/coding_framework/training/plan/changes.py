@@ -34,6 +34,7 @@ MAY_CHANGE = (
     "sft.workers",
     "judge.workers",
     "evaluation.batch_size",
+    "evaluation.samples_per_task",
 )
 """At any time."""
 

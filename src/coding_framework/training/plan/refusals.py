@@ -56,6 +56,22 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _without_gpu(config)
     yield from _packages(config, machine)
     yield from _own_reward(config)
+    yield from evaluation_refusals(config, machine)
+
+
+def evaluation_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
+    """Whatever keeps models from being sampled as the evaluation says."""
+    if config.evaluation.engine != "vllm":
+        return
+    if not machine.cards:
+        yield _missing(
+            f"evaluation.engine is `vllm`, which needs a GPU ({machine.no_cards_because}): set it to "
+            "`transformers` or leave it out"
+        )
+    elif "vllm" not in machine.packages:
+        yield _missing(
+            "evaluation.engine is `vllm`, which is not installed: run  pip install vllm  , or leave it out"
+        )
 
 
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:

@@ -6,6 +6,7 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 from __future__ import annotations
 
 from coding_framework.config import (
+    EvaluationConfig,
     FrameworkConfig,
     GPUAllocation,
     JudgeConfig,
@@ -31,6 +32,7 @@ def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None 
             "model": model,
             "sft": _sft(config.sft, model.attention, machine, num_gpus),
             "rl": rl,
+            "evaluation": _evaluation(config.evaluation, machine, num_gpus),
             "judge": repeatable(_judge(config.judge, machine, rl), config.run.seed),
         }
     )
@@ -53,6 +55,13 @@ def _sft(sft: SFTConfig, attention: str, machine: Machine, num_gpus: int) -> SFT
     memory = min((card.memory_bytes for card in machine.cards), default=0)
     fitting = max(sft.max_length, min(16_384, memory // 2**30 * 205)) if memory else 4 * sft.max_length
     return sft.model_copy(update={"batch_tokens": sft.batch_tokens or fitting})
+
+
+def _evaluation(evaluation: EvaluationConfig, machine: Machine, num_gpus: int) -> EvaluationConfig:
+    fitting = "vllm" if num_gpus and "vllm" in machine.packages else "transformers"
+    engine = fitting if evaluation.engine == "auto" else evaluation.engine
+    batch_size = evaluation.batch_size or (128 if engine == "vllm" else 16)
+    return evaluation.model_copy(update={"engine": engine, "batch_size": batch_size})
 
 
 def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
