@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt "torch==2.13.0"
-	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,compare,serve,dev]"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,compare,watch,serve,dev]"
 	@touch $@
 
 quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO under verl, evaluation, report

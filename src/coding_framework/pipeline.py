@@ -12,10 +12,12 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 import structlog
+from pydantic import Field
 
 from coding_framework.agents.models.chat_model import ChatModel
 from coding_framework.agents.models.loading import release_memory
@@ -34,7 +36,8 @@ from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult
 from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.run_state import MetricPoint
+from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
+from coding_framework.monitoring.sinks.feed import SinkFeed
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -62,6 +65,8 @@ class TrainingOutcome(Record):
     """The before/after table."""
     phase_seconds: dict[str, float]
     """Wall-clock time of each phase."""
+    sinks_failed: dict[str, str] = Field(default_factory=dict)
+    """Sinks that were switched off, and why; `metrics.jsonl` has their numbers."""
 
 
 class PhaseDone(Record):
@@ -93,25 +98,38 @@ class Pipeline:
         self.config = plan.config
         self.run = run
         self._stop_requested = False
+        self._feed: SinkFeed | None = None
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
         with self.run.training_lock(), self._stopping_on_ctrl_c():
+            feed = self._feed = SinkFeed(self.run, self.config.monitoring)
             try:
                 base = self._fetch_model()
                 self._stop_if_asked()
                 start = self._sft(base) if self.config.sft.enabled else base
+                feed.settle("sft")
                 self._stop_if_asked()
                 trained = await self._rl(start) if self.config.rl.enabled else None
+                feed.settle("rl")
                 self._stop_if_asked()
                 stages = self._stages(base, start, trained)
                 evaluation = await self._evaluate(stages)
             except TrainingInterrupted:
+                feed.close()
                 write_report(self.run)
                 raise
+            finally:
+                failed = feed.close()
             report = write_report(self.run)
         seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
-        return TrainingOutcome(run=self.run.path, report=report, evaluation=evaluation, phase_seconds=seconds)
+        return TrainingOutcome(
+            run=self.run.path,
+            report=report,
+            evaluation=evaluation,
+            phase_seconds=seconds,
+            sinks_failed=dict(failed),
+        )
 
     def _fetch_model(self) -> Path:
         start = time.monotonic()
@@ -220,6 +238,7 @@ class Pipeline:
                 seed=self.config.run.seed,
                 on_start=lambda step: rewind(self.run, "sft", step),
                 on_step=on_step,
+                on_saved=lambda step: self._settle("sft", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
@@ -263,6 +282,7 @@ class Pipeline:
                 run_dir=self.run.path,
                 model_path=start_model,
                 on_step=on_step,
+                on_saved=lambda step: self._settle("rl", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
@@ -303,10 +323,16 @@ class Pipeline:
         self.run.mark_done(f"evaluation_{label}", result, seconds=result.seconds)
         return result
 
-    def _metric(self, phase: str, step: int, values: dict[str, float], started_s: float) -> None:
+    def _metric(self, phase: MetricPhase, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
-        point = {"phase": phase, "step": step, "values": values, "elapsed_s": elapsed_s}
-        self.run.append_metric(MetricPoint.model_validate(point))
+        now = datetime.now(UTC)
+        point = MetricPoint(phase=phase, step=step, values=values, elapsed_s=elapsed_s, recorded_at=now)
+        self.run.append_metric(point)
+
+    def _settle(self, phase: MetricPhase, step: int) -> None:
+        """A checkpoint holds this step: its numbers stay, and the sinks may have them."""
+        if self._feed is not None:
+            self._feed.settle(phase, step)
 
     def _stop_if_asked(self) -> None:
         if self._stop_requested:

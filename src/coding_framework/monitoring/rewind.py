@@ -4,16 +4,19 @@ A run that was killed between two checkpoints recorded steps that it will do aga
 conversations; one that was killed in an evaluation, some of its conversations. All go before it continues,
 so that every step and every conversation stands in the files once.
 
-Guaranteed: the files are replaced as a whole. Not guaranteed: anything while another process appends.
+Guaranteed: the files are replaced as a whole; what sinks were given already begins a new series there. Not guaranteed: anything while another process appends.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.monitoring.sinks.settled import begin_anew_if_settled
 from coding_framework.monitoring.storage import keep_lines
 
 
@@ -28,10 +31,21 @@ def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
         one = _parsed(line)
         return one is not None and (one.get("phase") != "train" or int(one.get("step") or 0) <= step)
 
+    _tell_sinks(run.path, metric_stays)
     dropped = keep_lines(run.path / "metrics.jsonl", metric_stays)
     if phase == "rl":
         dropped += keep_lines(run.path / "conversations.jsonl", conversation_stays)
     return dropped
+
+
+def _tell_sinks(run: Path, stays: Callable[[bytes], bool]) -> None:
+    """Before anything goes: they may hold some of it."""
+    file = run / "metrics.jsonl"
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    points = [line for line in lines if _parsed(line) is not None]
+    first = next((number for number, line in enumerate(points) if not stays(line)), None)
+    if first is not None:
+        begin_anew_if_settled(run, first)
 
 
 def rewind_evaluation(run: RunFolder, model: str) -> int:
