@@ -39,6 +39,7 @@ from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
 from coding_framework.monitoring.sinks.feed import SinkFeed
 from coding_framework.monitoring.storage import write_whole
+from coding_framework.monitoring.system import SystemSampler
 from coding_framework.records import Conversation, Evaluation, Message, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
@@ -99,10 +100,12 @@ class Pipeline:
         self.run = run
         self._stop_requested = False
         self._feed: SinkFeed | None = None
+        self._sampler: SystemSampler | None = None
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
-        with self.run.training_lock(), self._stopping_on_ctrl_c():
+        sampling = SystemSampler(self.config.monitoring.sample_every_s)
+        with self.run.training_lock(), self._stopping_on_ctrl_c(), sampling as self._sampler:
             feed = self._feed = SinkFeed(self.run, self.config.monitoring)
             try:
                 base = self._fetch_model()
@@ -326,7 +329,10 @@ class Pipeline:
     def _metric(self, phase: MetricPhase, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
         now = datetime.now(UTC)
-        point = MetricPoint(phase=phase, step=step, values=values, elapsed_s=elapsed_s, recorded_at=now)
+        system = self._sampler.take() if self._sampler is not None else {}
+        point = MetricPoint(
+            phase=phase, step=step, values=system | values, elapsed_s=elapsed_s, recorded_at=now
+        )
         self.run.append_metric(point)
 
     def _settle(self, phase: MetricPhase, step: int) -> None:

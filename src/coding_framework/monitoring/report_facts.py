@@ -169,7 +169,7 @@ def notices(run: RunFolder, config: FrameworkConfig | None, history: RunHistory)
             "out: a process was probably killed while writing."
         )
     found += [
-        f"The sink `{name}` was switched off ({why}). Its numbers are in metrics.jsonl, and it gets them when "
+        f"The sink `{name}` was switched off ({why}). metrics.jsonl has its numbers, and it gets them when "
         "the run is resumed."
         for name, why in Settled.read(run.path).failed.items()
     ]
@@ -180,6 +180,5 @@ def notices(run: RunFolder, config: FrameworkConfig | None, history: RunHistory)
 
 def config_listing(run: RunFolder) -> Html:
     """The whole resolved configuration, less the judge's secret."""
-    return tag(
-        "details", tag("summary", "Resolved configuration"), tag("pre", without_secrets(run.config_json))
-    )
+    shown = without_secrets(run.config_json)
+    return tag("details", tag("summary", "Resolved configuration"), tag("pre", shown))

@@ -4,7 +4,8 @@ A run that was killed between two checkpoints recorded steps that it will do aga
 conversations; one that was killed in an evaluation, some of its conversations. All go before it continues,
 so that every step and every conversation stands in the files once.
 
-Guaranteed: the files are replaced as a whole; what sinks were given already begins a new series there. Not guaranteed: anything while another process appends.
+Guaranteed: the files are replaced as a whole; where sinks were given some of it, they get a new series. Not
+guaranteed: anything while another process appends.
 """
 
 from __future__ import annotations

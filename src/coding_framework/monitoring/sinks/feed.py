@@ -40,7 +40,7 @@ class SinkFeed:
             self._wake()
 
     def settle(self, phase: MetricPhase, step: int = sys.maxsize) -> None:
-        """What the phase recorded up to this step stays, and every phase before it; without `step` it ended."""
+        """What the phase recorded up to this step stays, and all before it; without `step` it has ended."""
         if not self._feeders:
             return
         state = Settled.read(self._run.path)

@@ -21,7 +21,7 @@ class PointTail:
         self._first, self._points = 0, list[MetricPoint]()
 
     def points(self, first: int, end: int) -> list[MetricPoint]:
-        """Numbers `first` to `end`, without `end`; fewer where the file has fewer. Earlier ones are forgotten."""
+        """Numbers `first` up to before `end`, as far as the file has them; earlier ones are forgotten."""
         self._read()
         if first < self._first:
             self._begin(0)

@@ -61,7 +61,7 @@ class WandbSink:
 
     def held(self) -> int:
         if self._online:
-            return max(0, self._run.starting_step - 1)
+            return max(0, int(self._run.starting_step) - 1)
         return self._held
 
     def write(self, first: int, points: Sequence[MetricPoint]) -> None:

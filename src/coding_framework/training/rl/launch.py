@@ -115,7 +115,7 @@ def _take_back(settings: WorkerSettings, paths: RLPaths) -> int:
     recorded = {step - before for line in _lines(settings.steps_file) if (step := _step_of(line)) is not None}
     last = go_back_to_recorded(paths.checkpoints, recorded)
     rewind(RunFolder(paths.run_dir), "rl", before + last)
-    for file in (settings.steps_file, settings.fault_file, settings.activity_file):
+    for file in (settings.steps_file, settings.fault_file, settings.activity_file, settings.judge_file):
         keep_lines(file, lambda line: (step := _step_of(line)) is not None and step <= before + last)
     return last
 
