@@ -29,10 +29,12 @@ class Plot:
     names: dict[str, str]
     """Pattern of a metric's whole name → what the line is called; `\\1` is the pattern's group."""
     y_format: Format = charts.compact
+    per_unit: float = 1.0
+    """So much of what was recorded is one of `unit`."""
 
 
-def gib(value: float) -> str:
-    return f"{value / 2**30:.3g} GiB"
+def whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 LEARNING = (
@@ -71,10 +73,11 @@ MACHINE = (
             "sampling_tokens_per_s": "sampled",
             "update_tokens_per_s": "trained on",
         },
+        whole,
     ),
     Plot("Judge", "", {"judgements_per_s": "judgements a second", "judge_queue": "mean length of its queue"}),
     Plot(
-        "Not judged or compiled again",
+        "What the judge had to do",
         "each step",
         {
             "judged": "judged",
@@ -85,9 +88,9 @@ MACHINE = (
         },
     ),
     Plot("Cores at work", "of the host", {"host_cores_busy": "cores"}),
-    Plot("Memory", "of the host", {"host_memory_bytes": "taken"}, y_format=gib),
+    Plot("Memory", "GiB of the host", {"host_memory_bytes": "taken"}, per_unit=2**30),
     Plot("GPUs at work", "share of the time", {r"gpu(\d+)_busy": r"GPU \1"}, charts.percent),
-    Plot("Memory of the GPUs", "", {r"gpu(\d+)_memory_bytes": r"GPU \1"}, y_format=gib),
+    Plot("Memory of the GPUs", "GiB", {r"gpu(\d+)_memory_bytes": r"GPU \1"}, per_unit=2**30),
     Plot("Power of the GPUs", "watts", {r"gpu(\d+)_power_w": r"GPU \1"}),
 )
 _TIME_PARTS = (
@@ -137,7 +140,10 @@ def time_split(history: RunHistory) -> Html | None:
 def _drawn(plot: Plot, phase: MetricPhase, history: RunHistory, where: str = "") -> Iterator[Html]:
     found = list(_curves(plot, phase, history))[:_STYLES]
     if found:
-        series = [Series(label, curve.points, style) for style, (label, curve) in enumerate(found, start=1)]
+        series = [
+            Series(label, tuple((step, value / plot.per_unit) for step, value in curve.points), style)
+            for style, (label, curve) in enumerate(found, start=1)
+        ]
         title = f"{plot.title}, {where}" if where else plot.title
         limits = (0.0, 1.0) if plot.y_format is charts.percent else None
         chart = charts.line_chart(
