@@ -108,22 +108,15 @@ class Pipeline:
         with self.run.training_lock(), self._stopping_on_ctrl_c(), sampling as self._sampler:
             feed = self._feed = SinkFeed(self.run, self.config.monitoring)
             try:
-                base = self._fetch_model()
-                self._stop_if_asked()
-                start = self._sft(base) if self.config.sft.enabled else base
-                feed.settle("sft")
-                self._stop_if_asked()
-                trained = await self._rl(start) if self.config.rl.enabled else None
-                feed.settle("rl")
-                self._stop_if_asked()
-                stages = self._stages(base, start, trained)
-                evaluation = await self._evaluate(stages)
+                evaluation = await self._all_phases(feed)
             except TrainingInterrupted:
                 feed.close()
                 write_report(self.run)
                 raise
-            finally:
-                failed = feed.close()
+            except Exception:
+                feed.close()
+                raise
+            failed = feed.close()
             report = write_report(self.run)
         seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
         return TrainingOutcome(
@@ -133,6 +126,18 @@ class Pipeline:
             phase_seconds=seconds,
             sinks_failed=dict(failed),
         )
+
+    async def _all_phases(self, feed: SinkFeed) -> EvaluationReport:
+        base = self._fetch_model()
+        self._stop_if_asked()
+        start = self._sft(base) if self.config.sft.enabled else base
+        feed.settle("sft")
+        self._stop_if_asked()
+        trained = await self._rl(start) if self.config.rl.enabled else None
+        feed.settle("rl")
+        self._stop_if_asked()
+        stages = self._stages(base, start, trained)
+        return await self._evaluate(stages)
 
     def _fetch_model(self) -> Path:
         start = time.monotonic()

@@ -14,6 +14,7 @@ from coding_framework.monitoring import MetricPoint, RunFolder
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.results import EvaluationReport, ModelLabel, ModelResult, TaskResult
 from coding_framework.monitoring.run_history import read_history
+from coding_framework.monitoring.sinks.settled import Settled
 from coding_framework.records import (
     Candidate,
     CompilationResult,
@@ -341,6 +342,11 @@ def test_the_curves_that_were_recorded_are_drawn_and_no_others(run: RunFolder) -
     for words in ("turn 2", "optimizer", "tier 2", "too fast", "GPU 0", "GPU 11", "judging alone 10 of 50"):
         assert words in after
     assert "step 1: unsafe" not in after, "no such verdict was given"
+
+
+def test_a_sink_that_was_switched_off_is_named(run: RunFolder) -> None:
+    Settled(failed={"wandb": "CommError: <no route>"}).write(run.path)
+    assert "The sink `wandb` was switched off (CommError: &lt;no route&gt;)" in page(run)
 
 
 def test_an_empty_run_says_so(run: RunFolder) -> None:
