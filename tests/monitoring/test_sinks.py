@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from coding_framework.errors import ConfigError
 from coding_framework.monitoring import MetricPoint, RunFolder
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.monitoring.sinks import feed as feed_module
 from coding_framework.monitoring.sinks.base import SinkPlace, named_values
 from coding_framework.monitoring.sinks.feed import SinkFeed
 from coding_framework.monitoring.sinks.registry import find_sink
@@ -52,6 +54,11 @@ class LineSink:
 class BrokenSink(LineSink):
     def write(self, first: int, points: Sequence[MetricPoint]) -> None:
         raise OSError("no route to host")
+
+
+class HangingSink(LineSink):
+    def write(self, first: int, points: Sequence[MetricPoint]) -> None:
+        threading.Event().wait()
 
 
 def read_lines(run: Path, identity: str) -> Iterator[Number]:
@@ -94,9 +101,10 @@ READERS: dict[str, Callable[[Path, str], Iterator[Number]]] = {
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _trackio_of_the_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """trackio reads once where it stores."""
+def _one_trackio_and_much_patience(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """trackio reads once where it stores; and a busy machine fails no test."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feed_module, "PATIENCE_S", 600.0)
         patch.setenv("TRACKIO_DIR", str(tmp_path_factory.mktemp("trackio")))
         yield
 
@@ -214,6 +222,32 @@ def test_a_sink_that_fails_is_switched_off_and_named_and_the_others_go_on(run: R
     assert feed.close() == {broken: "OSError: no route to host"}
     assert Settled.read(run.path).failed == {broken: "OSError: no route to host"}
     assert held_by(whole, run) == once(run)
+
+
+def test_a_sink_that_hangs_is_not_waited_for_any_longer(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feed_module, "PATIENCE_S", 0.01)
+    feed = SinkFeed(run, settings(f"{__name__}:HangingSink"))
+    record(run, "sft", [1])
+    feed.settle("sft")
+    assert "had not finished 0.01 s after the end" in feed.close()[f"{__name__}:HangingSink"]
+
+
+def test_a_line_that_was_torn_moves_no_number(run: RunFolder) -> None:
+    whole = f"{__name__}:LineSink"
+    feed = SinkFeed(run, settings(whole))
+    record(run, "rl", [1, 2])
+    with (run.path / "metrics.jsonl").open("a") as stream:
+        stream.write('{"phase": "rl", "st')
+    feed.settle("rl", 2)
+    record(run, "rl", [3, 4])
+    rewind(run, "rl", 2)
+    record(run, "rl", [3], value=0.75)
+    feed.settle("rl")
+    assert feed.close() == {}
+    assert held_by(whole, run) == once(run)
+    assert Settled.read(run.path).series == 1
 
 
 def test_a_name_that_stands_for_no_sink_is_refused() -> None:

@@ -15,9 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.run_state import MetricPhase
-from coding_framework.monitoring.sinks.settled import begin_anew_if_settled
+from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
+from coding_framework.monitoring.sinks.settled import begin_anew_if_settled, has_settled
 from coding_framework.monitoring.storage import keep_lines
 
 
@@ -42,11 +44,20 @@ def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
 def _tell_sinks(run: Path, stays: Callable[[bytes], bool]) -> None:
     """Before anything goes: they may hold some of it."""
     file = run / "metrics.jsonl"
-    lines = file.read_bytes().splitlines() if file.exists() else []
-    points = [line for line in lines if _parsed(line) is not None]
+    lines = file.read_bytes().splitlines() if has_settled(run) and file.exists() else []
+    points = filter(_is_point, lines)
     first = next((number for number, line in enumerate(points) if not stays(line)), None)
     if first is not None:
         begin_anew_if_settled(run, first)
+
+
+def _is_point(line: bytes) -> bool:
+    """As the sinks count them."""
+    try:
+        MetricPoint.model_validate_json(line)
+    except ValidationError:
+        return False
+    return True
 
 
 def rewind_evaluation(run: RunFolder, model: str) -> int:

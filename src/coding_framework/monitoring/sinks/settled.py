@@ -48,10 +48,13 @@ class Settled(Record):
         return f"{name}-again{self.series - 1}", f"{self.identity}-{self.series}"
 
 
+def has_settled(run: Path) -> bool:
+    """Whether a sink was ever told of this run."""
+    return (run / _FILE).is_file()
+
+
 def begin_anew_if_settled(run: Path, first_dropped: int) -> None:
     """To be called before points from `first_dropped` on are taken out of `metrics.jsonl`."""
-    if not (run / _FILE).is_file():
-        return
     state = Settled.read(run)
     if first_dropped < state.settled:
         state.model_copy(update={"series": state.series + 1, "settled": 0}).write(run)
