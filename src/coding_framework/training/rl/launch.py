@@ -4,7 +4,7 @@ Guaranteed: no process of verl or Ray outlives the call, whether it returns, rai
 every step is reported once and stored under `rl/` of the run folder; a run that is started again with
 `resume` goes on after the last checkpoint whose step was reported, and what was written down beyond it
 is taken back. A fatal error in a worker, a process that dies and a full disk each end the run with their
-words. When asked to stop, the step under way is finished and saved if that takes less than a minute.
+words. When asked to stop, the step under way is finished and saved.
 """
 
 from __future__ import annotations
@@ -14,19 +14,15 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.cuda.worker import Worker
 from coding_framework.errors import (
     StorageError,
     TrainingError,
     TrainingInterrupted,
-    WorkerDied,
-    WorkerRaised,
 )
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
@@ -40,12 +36,13 @@ from coding_framework.training.rl.checkpoints import (
     saved_step,
 )
 from coding_framework.training.rl.environment import build_environment
+from coding_framework.training.rl.export import export_apart
 from coding_framework.training.rl.openings import Opening
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
-from coding_framework.training.rl.start_stages import start_file, write_stage
+from coding_framework.training.rl.start_stages import stage_seconds, start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
 from coding_framework.training.rl.verl_process import quiet_folder, ray_folder, supervised
@@ -55,12 +52,8 @@ OnStep = Callable[[int, dict[str, float]], None]
 OnSaved = Callable[[int], object]
 ShouldStop = Callable[[], bool]
 _POLL_S = 0.5
-_STOP_GRACE_S = 60.0
 _FULL_BYTES = 2**22
 """With less left on the disk than that, somebody's write has failed or is about to."""
-_EXPORT = "coding_framework.training.rl.export:export_model"
-_EXPORT_TIMEOUT_S = 3600.0
-_EXPORT_MEMORY_BYTES = 2**40
 
 
 class RLResult(Record):
@@ -181,9 +174,8 @@ async def _watch(
     teller: _Teller,
     should_stop: ShouldStop | None,
 ) -> None:
-    """Until the process ends, or a stop was asked for and the time for the step under way is over."""
-    stop_at: float | None = None
-    while stop_at is None or time.monotonic() < stop_at:
+    """Until the process ends, or a stop was asked for before the first step began."""
+    while True:
         await asyncio.sleep(_POLL_S)
         ended = process.poll() is not None
         _report(watcher, settings, teller)
@@ -192,9 +184,10 @@ async def _watch(
             raise TrainingError(settings.lost_file.read_text())
         if ended:
             return
-        if stop_at is None and should_stop is not None and should_stop():
+        if should_stop is not None and should_stop():
             settings.stop_file.touch()
-            stop_at = time.monotonic() + _STOP_GRACE_S
+            if "ready" not in stage_seconds(settings.rl_dir):
+                return
 
 
 def _report(watcher: StepWatcher, settings: WorkerSettings, teller: _Teller) -> None:
@@ -232,7 +225,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     step, folder = latest
     if step < job.config.rl.steps:
         raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")
-    _export(folder, paths, job.config.model.dtype)
+    export_apart(folder, paths.model_path, paths.exported_model, job.config.model.dtype)
     prune_checkpoints(paths.checkpoints, keep=1)
     return RLResult(
         steps=step,
@@ -245,22 +238,3 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
 def _steps_done(paths: RLPaths) -> int:
     latest = latest_checkpoint(paths.checkpoints)
     return latest[0] if latest else 0
-
-
-def _export(checkpoint: Path, paths: RLPaths, dtype: str) -> None:
-    """In a process of its own: it gives back the memory of two models, and nothing loaded here matters.
-
-    Distributed tensors cannot be read back in a process that has certain other libraries loaded.
-    """
-    with Worker(memory_limit_bytes=_EXPORT_MEMORY_BYTES, name="export") as worker:
-        try:
-            worker.call(
-                _EXPORT,
-                checkpoint,
-                paths.model_path,
-                paths.exported_model,
-                dtype,
-                timeout_s=_EXPORT_TIMEOUT_S,
-            )
-        except (WorkerRaised, WorkerDied) as error:
-            raise TrainingError(f"the weights in {checkpoint} could not be exported: {error}") from error
