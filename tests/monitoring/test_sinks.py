@@ -25,6 +25,7 @@ from coding_framework.monitoring.run_state import MetricPhase
 from coding_framework.monitoring.sinks import feed as feed_module
 from coding_framework.monitoring.sinks.base import SinkPlace, named_values
 from coding_framework.monitoring.sinks.feed import SinkFeed
+from coding_framework.monitoring.sinks.point_tail import PointTail
 from coding_framework.monitoring.sinks.registry import find_sink
 from coding_framework.monitoring.sinks.settled import Settled
 from coding_framework.monitoring.sinks.wandb_files import history
@@ -232,6 +233,18 @@ def test_a_sink_that_hangs_is_not_waited_for_any_longer(
     record(run, "sft", [1])
     feed.settle("sft")
     assert "had not finished 0.01 s after the end" in feed.close()[f"{__name__}:HangingSink"]
+
+
+def test_a_file_that_was_rewritten_is_read_from_its_beginning(run: RunFolder) -> None:
+    file = run.path / "metrics.jsonl"
+    tail = PointTail(file)
+    record(run, "rl", [1, 2, 3])
+    assert [point.step for point in tail.points(0, 2)] == [1, 2]
+    assert [point.step for point in tail.points(2, 9)] == [3]
+    text = file.read_text()
+    file.write_text(text.replace('"step":3', '"step":7'))  # as long as before, in the same place
+    assert [point.step for point in tail.points(2, 9)] == [7]
+    assert [point.step for point in tail.points(0, 9)] == [1, 2, 7], "what was forgotten is read again"
 
 
 def test_a_line_that_was_torn_moves_no_number(run: RunFolder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -14,17 +15,17 @@ class PointTail:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._begin(0)
+        self._begin()
 
-    def _begin(self, inode: int) -> None:
-        self._inode, self._offset = inode, 0
+    def _begin(self) -> None:
+        self._offset, self._last_line = 0, b""
         self._first, self._points = 0, list[MetricPoint]()
 
     def points(self, first: int, end: int) -> list[MetricPoint]:
         """Numbers `first` up to before `end`, as far as the file has them; earlier ones are forgotten."""
         self._read()
         if first < self._first:
-            self._begin(0)
+            self._begin()
             self._read()
         del self._points[: first - self._first]
         self._first = max(first, self._first)
@@ -34,15 +35,22 @@ class PointTail:
         if not self._path.exists():
             return
         with self._path.open("rb") as stream:
-            inode = self._path.stat().st_ino
-            if inode != self._inode:
-                self._begin(inode)
+            if not self._is_where_it_was(stream):
+                self._begin()
             stream.seek(self._offset)
-            data = stream.read()
-        complete = data.rfind(b"\n") + 1
-        self._offset += complete
-        for line in data[:complete].splitlines():
-            try:
-                self._points.append(MetricPoint.model_validate_json(line))
-            except ValidationError:
-                continue
+            lines = stream.read().splitlines(keepends=True)
+        for line in lines:
+            if line.endswith(b"\n"):
+                self._take(line)
+
+    def _is_where_it_was(self, stream: BinaryIO) -> bool:
+        """Whether the line that was read last still ends there: lines tell when they were written."""
+        stream.seek(self._offset - len(self._last_line))
+        return stream.read(len(self._last_line)) == self._last_line
+
+    def _take(self, line: bytes) -> None:
+        self._offset, self._last_line = self._offset + len(line), line
+        try:
+            self._points.append(MetricPoint.model_validate_json(line))
+        except ValidationError:
+            return
