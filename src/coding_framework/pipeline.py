@@ -13,11 +13,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
 import structlog
+from pydantic import Field
 
 from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.models.own_model import names_own_model
@@ -50,8 +52,10 @@ from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.run_state import MetricPoint
+from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
+from coding_framework.monitoring.sinks.feed import SinkFeed
 from coding_framework.monitoring.storage import append_line, storage_errors, sync_below, write_whole
+from coding_framework.monitoring.system import SystemSampler
 from coding_framework.records import Conversation, Evaluation, Message, ModuleTask, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
@@ -82,6 +86,8 @@ class TrainingOutcome(Record):
     """The before/after table."""
     phase_seconds: dict[str, float]
     """Wall-clock time of each phase."""
+    sinks_failed: dict[str, str] = Field(default_factory=dict)
+    """Sinks that were switched off, and why; `metrics.jsonl` has their numbers."""
 
 
 class PhaseDone(Record):
@@ -113,25 +119,45 @@ class Pipeline:
         self.config = with_kept_tasks(plan.config, run.path)
         self.run = run
         self._stop_requested = False
+        self._feed: SinkFeed | None = None
+        self._sampler: SystemSampler | None = None
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
-        with self.run.training_lock(), self._stopping_on_ctrl_c():
+        sampling = SystemSampler(self.config.monitoring.sample_every_s)
+        with self.run.training_lock(), self._stopping_on_ctrl_c(), sampling as self._sampler:
+            feed = self._feed = SinkFeed(self.run, self.config.monitoring)
             try:
-                base = self._fetch_model()
-                self._stop_if_asked()
-                start = self._sft(base) if self.config.sft.enabled else base
-                self._stop_if_asked()
-                trained = await self._rl(start) if self.config.rl.enabled else None
-                self._stop_if_asked()
-                stages = self._stages(base, start, trained)
-                evaluation = await self._evaluate(stages)
+                evaluation = await self._all_phases(feed)
             except TrainingInterrupted:
+                feed.close()
                 write_report(self.run)
                 raise
+            except Exception:
+                feed.close()
+                raise
+            failed = feed.close()
             report = write_report(self.run)
         seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
-        return TrainingOutcome(run=self.run.path, report=report, evaluation=evaluation, phase_seconds=seconds)
+        return TrainingOutcome(
+            run=self.run.path,
+            report=report,
+            evaluation=evaluation,
+            phase_seconds=seconds,
+            sinks_failed=dict(failed),
+        )
+
+    async def _all_phases(self, feed: SinkFeed) -> EvaluationReport:
+        base = self._fetch_model()
+        self._stop_if_asked()
+        start = self._sft(base) if self.config.sft.enabled else base
+        feed.settle("sft")
+        self._stop_if_asked()
+        trained = await self._rl(start) if self.config.rl.enabled else None
+        feed.settle("rl")
+        self._stop_if_asked()
+        stages = self._stages(base, start, trained)
+        return await self._evaluate(stages)
 
     def _fetch_model(self) -> Path:
         start = time.monotonic()
@@ -259,6 +285,7 @@ class Pipeline:
                 seed=self.config.run.seed,
                 on_start=lambda step: rewind(self.run, "sft", step),
                 on_step=on_step,
+                on_saved=lambda step: self._settle("sft", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
@@ -302,6 +329,7 @@ class Pipeline:
                 run_dir=self.run.path,
                 model_path=start_model,
                 on_step=on_step,
+                on_saved=lambda step: self._settle("rl", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
@@ -360,10 +388,19 @@ class Pipeline:
             self.run.mark_done(f"evaluation_{label}", done, seconds=time.monotonic() - start)
         return figures_in(folder)
 
-    def _metric(self, phase: str, step: int, values: dict[str, float], started_s: float) -> None:
+    def _metric(self, phase: MetricPhase, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
-        point = {"phase": phase, "step": step, "values": values, "elapsed_s": elapsed_s}
-        self.run.append_metric(MetricPoint.model_validate(point))
+        now = datetime.now(UTC)
+        system = self._sampler.take() if self._sampler is not None else {}
+        point = MetricPoint(
+            phase=phase, step=step, values=system | values, elapsed_s=elapsed_s, recorded_at=now
+        )
+        self.run.append_metric(point)
+
+    def _settle(self, phase: MetricPhase, step: int) -> None:
+        """A checkpoint holds this step: its numbers stay, and the sinks may have them."""
+        if self._feed is not None:
+            self._feed.settle(phase, step)
 
     def _stop_if_asked(self) -> None:
         if self._stop_requested:

@@ -45,6 +45,7 @@ def test_override_values_are_read_as_toml_or_else_as_text() -> None:
         ('tasks.train=["scale"]', "both trained on and held out"),
         ("conversation.max_prompt_tokens=9000", "exceed 8192"),
         ("sft.max_length=64", "no pair would fit"),
+        ('monitoring.sinks=["wandb", "wandb"]', "monitoring.sinks names wandb twice"),
     ],
 )
 def test_nonsense_is_refused_with_the_key_and_what_it_should_be(override: str, complaint: str) -> None:

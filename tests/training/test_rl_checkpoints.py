@@ -14,6 +14,7 @@ from coding_framework.training.rl.checkpoints import (
     go_back_to_recorded,
     latest_checkpoint,
     prune_checkpoints,
+    saved_step,
 )
 
 MARKER = "latest_checkpointed_iteration.txt"
@@ -66,6 +67,14 @@ def test_a_folder_beyond_the_marker_was_being_written(checkpoints: Path) -> None
     write(checkpoints, 8)
     assert go_back_to_recorded(checkpoints, range(1, 9)) == 6
     assert steps(checkpoints) == [2, 4, 6]
+
+
+def test_a_step_is_saved_when_a_run_would_go_on_from_it(checkpoints: Path) -> None:
+    write(checkpoints, 8)
+    assert saved_step(checkpoints, range(1, 9)) == 6
+    assert saved_step(checkpoints, range(1, 6)) == 4
+    assert saved_step(checkpoints / "none", range(1, 9)) == 0
+    assert steps(checkpoints) == [2, 4, 6, 8], "nothing was touched"
 
 
 @pytest.mark.parametrize("text", ["", "\n"])

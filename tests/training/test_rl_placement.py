@@ -133,6 +133,19 @@ def test_times_of_cards_of_two_kinds_are_not_mixed() -> None:
         plan_of("one_gpu", mixed, ["rl.num_gpus=2", "judge.gpu_indices=[0, 1]"])
 
 
+def test_a_sink_that_is_unknown_or_not_installed_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="`tensorbord`, and there is no such sink"):
+        plan_of("quick", machine(0), ['monitoring.sinks=["tensorbord"]'])
+    asked = ['monitoring.sinks=["wandb", "trackio"]']
+    with_wandb = machine(0).model_copy(update={"packages": machine(0).packages | {"wandb"}})
+    with pytest.raises(
+        NotAvailableError, match=r"trackio, which is not installed: run  pip install '.*watch"
+    ):
+        plan_of("quick", with_wandb, asked)
+    both = with_wandb.model_copy(update={"packages": with_wandb.packages | {"trackio"}})
+    assert plan_of("quick", both, asked).config.monitoring.sinks == ("wandb", "trackio")
+
+
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [

@@ -89,6 +89,7 @@ def test_training_lowers_the_loss_and_the_merged_model_gives_the_taught_answer(
 def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Path, tmp_path: Path) -> None:
     whole = run_sft(PAIRS, settings(), model_path, tmp_path / "whole", seed=5)
     steps: list[SFTStep] = []
+    saved: list[int] = []
     with pytest.raises(TrainingInterrupted, match="step 3 of 6"):
         run_sft(
             PAIRS,
@@ -96,9 +97,11 @@ def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Pat
             model_path,
             tmp_path / "parts",
             on_step=steps.append,
+            on_saved=saved.append,
             should_stop=lambda: len(steps) == 3,
             seed=5,
         )
+    assert saved[-1] == 3, "what a stop has saved is told before it is raised"
     resumed = run_sft(
         PAIRS, settings(), model_path, tmp_path / "parts", on_step=steps.append, resume=True, seed=5
     )
@@ -305,7 +308,9 @@ def test_old_checkpoints_are_removed_and_of_a_finished_run_the_last_one_stays(
     def on_step(step: SFTStep) -> None:
         seen.append(sorted(path.name for path in (tmp_path / "checkpoints").glob("step_*")))
 
-    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, on_step=on_step)
+    saved: list[int] = []
+    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, on_step=on_step, on_saved=saved.append)
+    assert saved == [1, 2, 3, 4, 5, 6], "each checkpoint is told of once"
     assert seen[-1] == ["step_000004", "step_000005"]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step_000006"]
 

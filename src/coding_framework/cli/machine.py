@@ -14,11 +14,13 @@ from coding_framework.records import Record
 EXTRAS = {
     "train": ("torch", "transformers", "peft"),
     "verl": ("verl", "ray"),
+    "watch": ("tensorboard", "wandb", "trackio"),
     "serve": ("fastapi", "uvicorn"),
 }
 EXTRA_GIVES = {
     "train": "SFT, sampling in this process, the report's plots",
     "verl": "reinforcement learning",
+    "watch": "TensorBoard, wandb and trackio beside metrics.jsonl",
     "serve": "serving a trained model",
 }
 

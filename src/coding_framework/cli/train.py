@@ -96,4 +96,10 @@ def show_outcome(outcome: TrainingOutcome) -> None:
     show_evaluation(console, outcome.evaluation.models)
     phases = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.phase_seconds.items())
     console.print(f"time: {phases}", markup=False, soft_wrap=True)
+    for name, why in outcome.sinks_failed.items():
+        console.print(
+            f"the sink {name} was switched off ({why}): metrics.jsonl has its numbers",
+            markup=False,
+            soft_wrap=True,
+        )
     console.print(f"report: {outcome.report}", markup=False, soft_wrap=True)

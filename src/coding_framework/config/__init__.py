@@ -3,6 +3,7 @@
 from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig, CurriculumTier
 from coding_framework.config.load import build_config, load_config, preset_dir
+from coding_framework.config.monitoring import MonitoringConfig
 from coding_framework.config.reward import (
     BUILT_IN,
     EfficiencyWeights,
@@ -39,6 +40,7 @@ __all__ = [
     "JudgeConfig",
     "KLBandConfig",
     "ModelConfig",
+    "MonitoringConfig",
     "PPOConfig",
     "QualityWeights",
     "RLConfig",

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig
+from coding_framework.config.monitoring import MonitoringConfig
 from coding_framework.config.reward import RewardConfig
 from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
@@ -414,6 +415,8 @@ class FrameworkConfig(Record):
     """Reinforcement learning."""
     evaluation: EvaluationConfig = EvaluationConfig()
     """Before/after comparison."""
+    monitoring: MonitoringConfig = MonitoringConfig()
+    """Watched where."""
 
     @model_validator(mode="after")
     def _something_can_be_trained(self) -> FrameworkConfig:

@@ -34,7 +34,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.reward_functions.naming import settings_of
 from coding_framework.training.reward_functions.trial import behaviour, checked_reward
 from coding_framework.training.rl.by_agent import run_rl_by_agent
-from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop
+from coding_framework.training.rl.launch import OnSaved, OnStep, RLJob, RLResult, ShouldStop
 from coding_framework.training.rl.overlong import overlong_shaping
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -62,6 +62,7 @@ class MultiAgentVERLTrainer:
         model_path: Path | None = None,
         tasks: Sequence[str] | None = None,
         on_step: OnStep | None = None,
+        on_saved: OnSaved | None = None,
         should_stop: ShouldStop | None = None,
         resume: bool = False,
     ) -> None:
@@ -91,6 +92,7 @@ class MultiAgentVERLTrainer:
         self._run_dir = run_dir
         self._model_path = model_path
         self._on_step = on_step
+        self._on_saved = on_saved
         self._should_stop = should_stop
         self._resume = resume
 
@@ -114,7 +116,11 @@ class MultiAgentVERLTrainer:
             model = await asyncio.to_thread(_fetch, config.model.name)
         job = RLJob(config=config, settings=settings, model_path=model, tasks=self.tasks)
         return await run_rl_by_agent(
-            job, on_step=self._on_step, should_stop=self._should_stop, resume=self._resume
+            job,
+            on_step=self._on_step,
+            on_saved=self._on_saved,
+            should_stop=self._should_stop,
+            resume=self._resume,
         )
 
     def _new_run_dir(self) -> Path:

@@ -50,10 +50,14 @@ def resume_config(run: RunFolder, overrides: Sequence[str] = ()) -> FrameworkCon
     if fixed:
         raise ConfigError(
             f"{', '.join(fixed)} cannot change in a run that has begun: start a new run with it. What may "
-            f"change: {', '.join(MAY_CHANGE)}, and all of rl.* before RL has begun"
+            f"change: {', '.join(MAY_CHANGE)}, monitoring.*, and all of rl.* before RL has begun"
         )
     return load_config(run.path / "config.json", overrides)
 
 
 def _may_change(key: str, run: RunFolder) -> bool:
-    return key in MAY_CHANGE or (key.startswith("rl.") and not (run.path / "rl").exists())
+    return (
+        key in MAY_CHANGE
+        or key.startswith("monitoring.")
+        or (key.startswith("rl.") and not (run.path / "rl").exists())
+    )

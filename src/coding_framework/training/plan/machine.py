@@ -50,6 +50,7 @@ class Machine(Record):
 _DECIDING = (
     *("torch", "transformers", "peft", "bitsandbytes", "flash_attn", "vllm"),
     *("verl", "ray", "transfer_queue", "tensordict", "pyarrow"),
+    *("tensorboard", "wandb", "trackio"),
 )
 
 

@@ -21,6 +21,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.shape import model_shape
+from coding_framework.training.plan.sink_refusals import sink_refusals
 from coding_framework.training.plan.tasks import keep_to_the_run, task_notes, task_refusals
 from coding_framework.training.rl.leftovers import shared_bytes_left
 
@@ -38,6 +39,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
         *task_refusals(resolved, machine),
+        *sink_refusals(resolved, machine),
         *no_room(resolved, _taken_up(machine, run), shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)

@@ -44,6 +44,11 @@ def latest_checkpoint(checkpoints: Path) -> tuple[int, Path] | None:
     return step, folder
 
 
+def saved_step(checkpoints: Path, recorded: Collection[int]) -> int:
+    """The step that a run would go on from if it ended now; 0 for its beginning."""
+    return max((step for step in _whole(checkpoints) if step in recorded), default=0)
+
+
 def go_back_to_recorded(checkpoints: Path, recorded: Collection[int]) -> int:
     """Make the newest checkpoint that is whole and recorded the last one; its step, 0 where there is none.
 

@@ -70,6 +70,11 @@ class WorkerSettings(Record):
         return self.rl_dir / "activity.jsonl"
 
     @property
+    def judge_file(self) -> Path:
+        """One `JudgeCounts` a line."""
+        return self.rl_dir / "judge.jsonl"
+
+    @property
     def steps_file(self) -> Path:
         """One `MetricPoint` a line: the steps that were reported."""
         return self.rl_dir / "steps.jsonl"

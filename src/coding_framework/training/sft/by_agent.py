@@ -60,11 +60,13 @@ def run_sft_by_agent(
     *,
     on_start: Callable[[int], object] = lambda _: None,
     on_step: Callable[[SFTStep], None] = lambda _: None,
+    on_saved: Callable[[int], object] = lambda _: None,
     **options: Any,
 ) -> SFTResult:
     """As `run_sft`, whose other options it takes; steps are counted on from one agent to the next."""
     if config.adapters == "shared":
-        return run_sft(pairs, config, model_path, output_dir, on_start=on_start, on_step=on_step, **options)
+        told: dict[str, Any] = {"on_start": on_start, "on_step": on_step, "on_saved": on_saved}
+        return run_sft(pairs, config, model_path, output_dir, **told, **options)
     results: dict[AgentRole, SFTResult] = {}
     shares = _by_agent(pairs, config)
     steps_of = {role: count_steps(own, config, model_path) for role, own in shares.items()}
@@ -79,9 +81,11 @@ def run_sft_by_agent(
         def stepped(step: SFTStep, before: int = before) -> None:
             on_step(step.model_copy(update={"step": before + step.step, "steps": steps}))
 
-        results[role] = run_sft(
-            own, config, model_path, output_dir / role, on_start=started, on_step=stepped, **options
-        )
+        def saved(step: int, before: int = before) -> None:
+            on_saved(before + step)
+
+        told = {"on_start": started, "on_step": stepped, "on_saved": saved}
+        results[role] = run_sft(own, config, model_path, output_dir / role, **told, **options)
         before += steps_of[role]
     adapters = {role: result.adapter_dir for role, result in results.items() if result.adapter_dir}
     AgentSpecializer(adapters=adapters).write(output_dir, model_path)

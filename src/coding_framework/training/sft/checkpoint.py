@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, NamedTuple
@@ -71,6 +72,20 @@ def prune_checkpoints(folder: Path, *, keep: int) -> None:
 def checkpoints_in(folder: Path) -> list[Path]:
     """Complete checkpoints, oldest first."""
     return sorted(folder.glob("step_*"))
+
+
+class SavedSteps:
+    """Tells once of each newest checkpoint: another process may have written it."""
+
+    def __init__(self, folder: Path, on_saved: Callable[[int], object]) -> None:
+        self._folder, self._on_saved, self._last = folder, on_saved, 0
+
+    def look(self) -> None:
+        found = checkpoints_in(self._folder)
+        newest = int(found[-1].name.rpartition("_")[2]) if found else 0
+        if newest > self._last:
+            self._last = newest
+            self._on_saved(newest)
 
 
 def load_newest(folder: Path, model: Any, optimizer: Any, expected_fingerprint: str) -> TrainerState | None:
