@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from source_support import checkout, function
+from source_support import OWN_FOLDER, checkout, function
 
 from coding_framework.config import TasksConfig
 from coding_framework.data.sources.module_text import normal_module
@@ -75,6 +75,19 @@ def test_a_naive_kernel_that_passes_as_a_held_out_task_of_integers_is_found(
     (left_out,) = overlap_of(config).left_out
     assert left_out.task == "running_total"
     assert "prefix_sum_int32" in left_out.why
+
+
+def test_a_family_that_is_never_trained_on_keeps_its_tasks_out_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (OWN_FOLDER / "own_tasks.py").read_text().replace('family="mirror"', 'family="scan"')
+    (tmp_path / "scanning_tasks.py").write_text(code)
+    monkeypatch.chdir(tmp_path)
+    config = TasksConfig(sources=("catalogue", "scanning_tasks:tasks"), held_out=("scale",))
+    assert {one.task: one.why for one in overlap_of(config).left_out} == dict.fromkeys(
+        ("mirror_rows", "mirror_columns"), "its family scan is never trained on"
+    )
+    assert {"mirror_rows", "mirror_columns"}.isdisjoint(task.name for task in training_tasks(config))
 
 
 def test_nothing_left_to_train_on_is_refused_with_the_reason(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ held-out task is not trained on either (`sources/overlap.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from coding_framework.config import FrameworkConfig, TasksConfig
@@ -96,7 +96,18 @@ def _overlap(asked: Sequence[AnyTask], config: TasksConfig) -> Overlap:
         return Overlap()
     from coding_framework.data.sources.overlap import overlap
 
-    return overlap(asked, held_out_tasks(config), book)
+    held_out = held_out_tasks(config)
+    found = overlap(asked, held_out, book)
+    return found.model_copy(update={"left_out": (*_of_families(config, held_out), *found.left_out)})
+
+
+def _of_families(config: TasksConfig, held_out: Sequence[AnyTask]) -> Iterator[LeftOut]:
+    """Tasks of sources that `*` would stand for, were it not for their family."""
+    names = {task.name for task in held_out}
+    for one in task_book(config).sourced if EVERYTHING in config.train else ():
+        if one.task.family in HELD_OUT_FAMILIES and one.task.name not in names:
+            why = f"its family {one.task.family} is never trained on"
+            yield LeftOut(task=one.task.name, source=one.source, why=why)
 
 
 def _nothing_left(config: TasksConfig, left_out: Sequence[LeftOut]) -> str:
