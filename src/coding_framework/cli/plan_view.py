@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, TrainingPlan, Unknown
+from coding_framework.training.plan.records import DevicePlan, Estimate, Phase, PhasePlan, TrainingPlan, Unknown
 
 _TITLES: dict[Phase, str] = {
     "model": "model",
@@ -74,12 +74,20 @@ def _time(seconds: Estimate | Unknown) -> str:
 
 def _devices(plan: TrainingPlan) -> RenderableType:
     table = Table(title="Who computes where", title_justify="left")
-    for name in ("device", "name", "memory", "used by"):
+    for name in ("device", "name", "memory", "needed", "used by"):
         table.add_column(name)
     for device in plan.devices:
-        users = ", ".join(device.used_by) or "nobody"
-        table.add_row(device.device, device.name, f"{device.memory_bytes / 1e9:.0f} GB", users)
+        needed = "" if device.held_bytes is None else f"{device.held_bytes / 1e9:.1f} GB"
+        there = f"{device.memory_bytes / 1e9:.0f} GB"
+        table.add_row(device.device, device.name, there, needed, _users(device))
     return table
+
+
+def _users(device: DevicePlan) -> str:
+    later = ", ".join(role for role in device.used_by if role != "sft")
+    if "sft" not in device.used_by:
+        return later or "nobody"
+    return f"SFT, then {later}" if later else "SFT"
 
 
 def _notes(plan: TrainingPlan) -> Iterable[RenderableType]:

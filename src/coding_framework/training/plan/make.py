@@ -11,10 +11,11 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.devices import devices
 from coding_framework.training.plan.disk import disk_at_most, disk_left
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.phases import phases
-from coding_framework.training.plan.records import DevicePlan, JudgePlan, Role, Settled, TrainingPlan
+from coding_framework.training.plan.records import JudgePlan, Settled, TrainingPlan
 from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
@@ -45,7 +46,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         settled=tuple(_settled(config, resolved)),
         machine=machine,
         phases=phases(resolved, machine, shape, tasks, finished),
-        devices=_devices(resolved, machine),
+        devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
         disk_bytes=disk_left(resolved, shape),
     )
@@ -62,54 +63,6 @@ def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Sett
             if isinstance(after, tuple):
                 value = list(after)
             yield Settled(key=prefix + name, value=value)
-
-
-def _devices(config: FrameworkConfig, machine: Machine) -> tuple[DevicePlan, ...]:
-    num_gpus = config.rl.num_gpus or 0
-    if not num_gpus:
-        host = DevicePlan(
-            device="CPU",
-            name=f"{machine.cores} cores",
-            memory_bytes=machine.memory_bytes,
-            used_by=tuple(_without_cards(config)),
-        )
-        judged_on = (config.judge.gpu_indices or ()) if config.judge.executor == "gpu" else ()
-        return (host, *(_card(config, machine, index, ("judge",)) for index in judged_on))
-    users = card_users(config)
-    return tuple(_card(config, machine, index, tuple(roles)) for index, roles in enumerate(users))
-
-
-def card_users(config: FrameworkConfig) -> list[list[Role]]:
-    """Of each card of a resolved config, in the order in which `GPUAllocation` gives them out."""
-    gpus, rl = config.rl.gpus, config.rl
-    with_actor: list[Role] = ["actor", "critic"] if rl.algorithm == "ppo" else ["actor"]
-    with_actor += [] if gpus.rollout else ["rollout"]
-    with_actor += ["reference"] if rl.kl_coef and not gpus.reference else []
-    users: list[list[Role]] = [list(with_actor) for _ in range(gpus.actor or 1)]
-    users += [["reference"] for _ in range(gpus.reference or 0)]
-    users += [["rollout"] for _ in range(gpus.rollout or 0)]
-    users += [["judge"] for _ in range(gpus.judge or 0)]
-    if config.judge.executor == "gpu" and not gpus.judge:
-        for index in config.judge.gpu_indices or ():
-            users[index].append("judge")
-    return users
-
-
-def _without_cards(config: FrameworkConfig) -> Iterator[Role]:
-    yield "actor"
-    if config.rl.algorithm == "ppo":
-        yield "critic"
-    yield "rollout"
-    if config.rl.kl_coef:
-        yield "reference"
-    if config.judge.executor != "gpu":
-        yield "judge"
-
-
-def _card(config: FrameworkConfig, machine: Machine, index: int, users: tuple[Role, ...]) -> DevicePlan:
-    card, nodes = machine.cards[index], config.rl.nodes
-    device = f"GPU {index}" + (f" of each of {nodes} nodes" if nodes > 1 else "")
-    return DevicePlan(device=device, name=card.name, memory_bytes=card.memory_bytes, used_by=users)
 
 
 def _judge(config: FrameworkConfig) -> JudgePlan:

@@ -16,7 +16,7 @@ from coding_framework.records import JudgePlace, Record
 from coding_framework.training.plan.machine import Machine
 
 Phase = Literal["model", "pairs", "sft", "rl", "rl_generator", "rl_optimizer", "evaluation"]
-Role = Literal["actor", "critic", "rollout", "reference", "judge"]
+Role = Literal["sft", "actor", "critic", "rollout", "reference", "judge"]
 
 
 class Estimate(Record):
@@ -68,7 +68,9 @@ class DevicePlan(Record):
     memory_bytes: int = Field(gt=0)
     """All of it."""
     used_by: tuple[Role, ...]
-    """Who computes there during RL; empty: it stays idle."""
+    """Who computes there: `sft` during SFT, the others during RL; empty: it stays idle."""
+    held_bytes: float | None = Field(default=None, ge=0)
+    """What they hold of it at most; None where that is next to nothing, or not known."""
 
 
 class JudgePlan(Record):
