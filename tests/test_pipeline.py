@@ -91,7 +91,7 @@ def test_a_run_remembers_its_settled_config_and_its_plan(
     kept = TrainingPlan.model_validate_json((run.path / "plan.json").read_bytes())
     assert kept == plan.model_copy(update={"folder": run.path})
     again = make_plan(resume_config(run), look_at_machine(), run)
-    assert (again.config, again.settled, again.resumes) == (plan.config, (), True)
+    assert (again.config, again.settled, again.resumes) == (plan.config, plan.settled, True)
     assert start_run(again) == run
 
 

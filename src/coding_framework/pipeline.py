@@ -73,6 +73,8 @@ class PhaseDone(Record):
     """How many pairs, or steps."""
     asked: int | None = None
     """How many steps the settings asked for: a run is extended by asking for more."""
+    epochs: float | None = None
+    """The same in passes over the pairs, where the settings said so."""
 
 
 class _StepCounter:
@@ -225,7 +227,9 @@ class Pipeline:
             )
         self.run.mark_done(
             "sft",
-            PhaseDone(path=result.model_dir, count=len(result.losses), asked=asked),
+            PhaseDone(
+                path=result.model_dir, count=len(result.losses), asked=asked, epochs=self.config.sft.epochs
+            ),
             seconds=time.monotonic() - start,
         )
         release_memory()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -11,10 +12,12 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.changes import settled_keys, value_at
 from coding_framework.training.plan.devices import devices
 from coding_framework.training.plan.disk import disk_at_most, disk_left
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.phases import phases
+from coding_framework.training.plan.progress import progress_of, too_few_steps
 from coding_framework.training.plan.records import JudgePlan, Settled, TrainingPlan
 from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
@@ -31,10 +34,11 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     shape = model_shape(config.model.name)
     resolved = resolve(config, machine, shape)
     tasks = [task.name for task in training_tasks(resolved.tasks)]
-    finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
+    progress = progress_of(run, resolved)
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
+        *too_few_steps(run, resolved),
         *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)
@@ -43,13 +47,24 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         folder=folder,
         resumes=run is not None,
         config=resolved,
-        settled=tuple(_settled(config, resolved)),
+        settled=tuple(_all_settled(config, resolved, run)),
         machine=machine,
-        phases=phases(resolved, machine, shape, tasks, finished),
+        phases=phases(resolved, machine, shape, tasks, progress),
         devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
         disk_bytes=disk_left(resolved, shape),
     )
+
+
+def _all_settled(
+    asked: FrameworkConfig, resolved: FrameworkConfig, run: RunFolder | None
+) -> Iterator[Settled]:
+    """Now, or when the run was started: such decisions may be made anew when it is taken up again."""
+    now = {one.key: one for one in _settled(asked, resolved)}
+    for key, value in (settled_keys(run) if run is not None else {}).items():
+        if key not in now and as_json(value_at(resolved, key)) == value:
+            yield Settled(key=key, value=value)
+    yield from now.values()
 
 
 def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Settled]:
@@ -59,10 +74,14 @@ def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Sett
         if isinstance(before, Record) and isinstance(after, Record):
             yield from _settled(before, after, f"{prefix}{name}.")
         elif before != after:
-            value: JsonValue = str(after) if isinstance(after, Path) else after
-            if isinstance(after, tuple):
-                value = list(after)
-            yield Settled(key=prefix + name, value=value)
+            yield Settled(key=prefix + name, value=as_json(after))
+
+
+def as_json(value: Any) -> JsonValue:
+    """As a settled value stands in the plan's file."""
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
 
 
 def _judge(config: FrameworkConfig) -> JudgePlan:

@@ -15,8 +15,6 @@ from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import RunState
 from coding_framework.training.plan.refusals import Refusal
 
-EVALUATED = ("base", "sft", "rl")
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -53,10 +51,9 @@ def too_few_steps(run: RunFolder | None, config: FrameworkConfig) -> Iterator[Re
     if state is None:
         return
     sft, rl = config.sft, config.rl
-    made = _number(state, "sft", "count")
-    agents = len(sft.agents) if sft.adapters == "per_agent" else 1
-    if sft.enabled and sft.epochs is None and sft.num_steps(1) * agents < made:
-        yield _shorter("sft.steps", sft.num_steps(1), made // agents)
+    made, agents = _number(state, "sft", "count"), _adapters(config)
+    if sft.enabled and sft.steps is not None and sft.steps * agents < made:
+        yield _shorter("sft.steps", sft.steps, made // agents)
     policies = rl.all_steps // rl.steps
     made = _number(state, "rl", "count")
     if rl.enabled and rl.all_steps < made:
@@ -77,12 +74,16 @@ def _sft_is_done(state: RunState, config: FrameworkConfig) -> bool:
     if not sft.enabled or state.phase("sft") is None:
         return False
     asked = _number(state, "sft", "asked") or _number(state, "sft", "count")
-    if sft.epochs is None:
-        return sft.num_steps(1) * (len(sft.agents) if sft.adapters == "per_agent" else 1) <= asked
     before = _fraction(state, "sft", "epochs")
-    if before is not None:
+    if sft.epochs is not None and before is not None:
         return sft.epochs <= before
-    return sft.num_steps(_number(state, "pairs", "count")) <= asked
+    pairs = _number(state, "pairs", "count") // _adapters(config)
+    return sft.num_steps(max(1, pairs)) * _adapters(config) <= asked
+
+
+def _adapters(config: FrameworkConfig) -> int:
+    """Of SFT, each of which makes the steps that are asked for."""
+    return len(config.sft.agents) if config.sft.adapters == "per_agent" else 1
 
 
 def _rl(state: RunState, config: FrameworkConfig) -> tuple[set[str], dict[str, int]]:

@@ -44,6 +44,8 @@ class PhasePlan(Record):
     """Whether an earlier start of this run has done it."""
     steps: int | None = Field(default=None, ge=0)
     """Optimizer steps; None where it makes none, or where they are known once the pairs are there."""
+    steps_done: int = Field(default=0, ge=0)
+    """Those among them that an earlier start of this run made and that stay."""
     episodes: int | None = Field(default=None, ge=0)
     """Episodes that are played; None where it plays none."""
     tasks: tuple[str, ...] = ()

@@ -5,6 +5,8 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 
 from __future__ import annotations
 
+import math
+
 from coding_framework.config import (
     FrameworkConfig,
     GPUAllocation,
@@ -12,9 +14,12 @@ from coding_framework.config import (
     ModelConfig,
     RLConfig,
     SFTConfig,
+    TasksConfig,
 )
+from coding_framework.config.tree import DEFAULT_SFT_STEPS
 from coding_framework.cuda.secrecy import repeatable
 from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE
+from coding_framework.data.tasks.split import training_tasks
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.fit import fit
 from coding_framework.training.plan.machine import Machine
@@ -29,7 +34,7 @@ def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None 
     settled = config.model_copy(
         update={
             "model": model,
-            "sft": _sft(config.sft, model.attention, machine, num_gpus),
+            "sft": _pairs(_sft(config.sft, model.attention, machine, num_gpus), config.tasks),
             "rl": rl,
             "judge": repeatable(_judge(config.judge, machine, rl), config.run.seed),
         }
@@ -53,6 +58,17 @@ def _sft(sft: SFTConfig, attention: str, machine: Machine, num_gpus: int) -> SFT
     memory = min((card.memory_bytes for card in machine.cards), default=0)
     fitting = max(sft.max_length, min(16_384, memory // 2**30 * 205)) if memory else 4 * sft.max_length
     return sft.model_copy(update={"batch_tokens": sft.batch_tokens or fitting})
+
+
+def _pairs(sft: SFTConfig, tasks: TasksConfig) -> SFTConfig:
+    """No more are judged than the steps use: left open, a few hundred steps would see a part of them."""
+    if sft.pairs is not None or sft.pairs_per_family is not None or sft.epochs is not None:
+        return sft
+    families = len({task.family for task in training_tasks(tasks)})
+    adapters = len(sft.agents) if sft.adapters == "per_agent" else 1
+    used = (sft.steps or DEFAULT_SFT_STEPS) * sft.pairs_per_step * adapters
+    of_each = min(sft.pairs_of_a_family, math.ceil(used / max(1, families)))
+    return sft.model_copy(update={"pairs_per_family": of_each})
 
 
 def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:
