@@ -82,12 +82,12 @@ def value_at(config: FrameworkConfig, key: str) -> Any:
 
 def _may_change(key: str, run: RunFolder) -> bool:
     before_rl = key.startswith("rl.") and not _rl_has_begun(run)
-    return key in MAY_CHANGE or before_rl or (not _has_begun(run) and not key.startswith("run."))
+    return key in MAY_CHANGE or before_rl or (not has_begun(run) and not key.startswith("run."))
 
 
 def _is_settled_anew(key: str, run: RunFolder, changed: Collection[str]) -> bool:
     """A decision about RL that has not begun; with other cards also those that nothing rests on yet."""
-    if not _has_begun(run):
+    if not has_begun(run):
         return bool(changed)
     if _rl_has_begun(run):
         return False
@@ -105,7 +105,7 @@ def _rl_has_begun(run: RunFolder) -> bool:
     return (run.path / "rl").exists()
 
 
-def _has_begun(run: RunFolder) -> bool:
+def has_begun(run: RunFolder) -> bool:
     """Whether anything but the model is there that the settings shaped."""
     made = (run.path / name for name in ("sft", "rl", "conversations.jsonl", "metrics.jsonl"))
     return any(one.name != "model" for one in run.state().phases) or any(one.exists() for one in made)

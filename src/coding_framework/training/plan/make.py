@@ -34,12 +34,12 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     shape = model_shape(config.model.name)
     resolved = resolve(config, machine, shape)
     tasks = [task.name for task in training_tasks(resolved.tasks)]
-    progress = progress_of(run, resolved)
+    progress, at_most = progress_of(run, resolved), disk_at_most(resolved, shape)
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
         *too_few_steps(run, resolved),
-        *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
+        *no_room(resolved, machine, shape, at_most, run),
     ]
     raise_first(in_the_way)
     folder = run.path if run else resolved.run.output_dir / run_name(resolved.run.name)
@@ -53,6 +53,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
         disk_bytes=disk_left(resolved, shape),
+        disk_at_most_bytes=at_most,
     )
 
 

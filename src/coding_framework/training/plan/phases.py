@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -94,7 +95,7 @@ def _sft(at: _Setting) -> Iterator[PhasePlan]:
 
 def _passes(sft: SFTConfig, steps: int, pairs: int) -> str:
     """Over the pairs, of all adapters."""
-    passes = steps * sft.pairs_per_step / pairs
+    passes = steps * sft.gradient_accumulation_steps / math.ceil(pairs / sft.batch_size)
     number = f"{passes:.2g}" if passes < 100 else f"{passes:,.0f}"
     words = f", {number} {'pass' if number == '1' else 'passes'} over the pairs"
     return words + (" (more than two mostly learn them by heart)" if passes > MOST_PASSES + 0.5 else "")

@@ -116,3 +116,5 @@ class TrainingPlan(Record):
     """Who judges."""
     disk_bytes: Estimate | Unknown
     """What the finished run leaves on the disk."""
+    disk_at_most_bytes: Estimate | Unknown = Unknown(because="nobody asked")
+    """What it needs there until then."""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coding_framework.agents.models.agent_folder import is_agent_folder
+from coding_framework.agents.models.store import check_model_name
 from coding_framework.config import FrameworkConfig
-from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
+from coding_framework.errors import ConfigError, FrameworkError, ModelNotFoundError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
@@ -44,6 +45,7 @@ def raise_first(refusals: Sequence[Refusal]) -> None:
 
 def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     """Whatever can be said without the model's sizes."""
+    yield from _model(config)
     yield from _contradictions(asked, config)
     yield from _cards(config, machine)
     yield from _sft_workers(config, machine)
@@ -52,6 +54,20 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _cluster(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
+
+
+def _model(config: FrameworkConfig) -> Iterator[Refusal]:
+    """Whether it can exist; what may be on the hub is asked there."""
+    try:
+        check_model_name(config.model.name)
+    except ModelNotFoundError as error:
+        yield _wrong(f"model.name: {error}")
+        return
+    if is_agent_folder(Path(config.model.name).expanduser()):
+        yield _wrong(
+            f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
+            "to train name one model"
+        )
 
 
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
@@ -65,11 +81,6 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
         yield _wrong(
             "judge.profile and judge.torch_baselines need a GPU that judges: set judge.executor=gpu or leave "
             "them out"
-        )
-    if is_agent_folder(Path(config.model.name).expanduser()):
-        yield _wrong(
-            f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
-            "to train name one model"
         )
     rl = config.rl
     if not rl.enabled:
@@ -124,10 +135,13 @@ def _sft_workers(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]
 
 def _cards(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     num_gpus, there = config.rl.num_gpus or 0, len(machine.cards)
-    found = f"{there} GPU{'s' if there != 1 else ''}" if there else f"no GPU ({machine.no_cards_because})"
+    because = f" ({machine.no_cards_because})" if machine.no_cards_because else ""
+    found = f"{there} GPU{'s' if there != 1 else ''}" if there else f"no GPU{because}"
     if num_gpus > there:
         instead = (
-            f"rl.num_gpus={there} trains on what is there" if there else "rl.num_gpus=0 trains on the CPU"
+            f"rl.num_gpus={there} trains on what is there"
+            if there
+            else "--config quick or --config cpu trains without one"
         )
         yield _missing(f"rl.num_gpus is {num_gpus}, but this machine has {found}: {instead}")
     indices = config.judge.gpu_indices or ()
@@ -273,7 +287,8 @@ def _packages(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: run  pip install "
             f"'coding_framework[{extra}]'  (or `make setup`, which installs every extra)"
         )
-    if config.rl.enabled and config.rl.rollout == "vllm" and "vllm" not in machine.packages:
+    without_vllm = bool(machine.cards) and "vllm" not in machine.packages
+    if config.rl.enabled and config.rl.rollout == "vllm" and without_vllm:
         yield _missing(
             "rl.rollout is `vllm`, which is not installed: run  pip install vllm  , or set "
             "rl.rollout=transformers (slow on a GPU)"
