@@ -18,7 +18,7 @@ from types import FrameType
 import structlog
 
 from coding_framework.agents.models.chat_model import ChatModel
-from coding_framework.agents.models.loading import release_memory, sampling_dtype
+from coding_framework.agents.models.loading import keep_to_cpu, release_memory, sampling_dtype
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
@@ -98,6 +98,8 @@ class Pipeline:
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
+        if not self.config.rl.num_gpus:
+            keep_to_cpu()
         with self.run.training_lock(), self._stopping_on_ctrl_c():
             try:
                 base = self._fetch_model()
@@ -355,6 +357,8 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 async def evaluate_once(config: FrameworkConfig) -> ModelResult:
     """The held-out table of one model, outside a training."""
     config = resolve(config, look_at_machine())
+    if not config.rl.num_gpus:
+        keep_to_cpu()
     path = fetch(config.model.name)
     with open_pool(config.judge) as pool:
         return await _sample_and_count(config, "model", path, pool, on_conversation=lambda _: None)

@@ -23,6 +23,7 @@ from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
+from coding_framework.training.plan.sft_refusals import compiler_refusals, sft_refusals
 from coding_framework.training.plan.shape import model_shape
 
 
@@ -38,6 +39,8 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
+        *sft_refusals(resolved),
+        *compiler_refusals(resolved),
         *too_few_steps(run, resolved),
         *no_room(resolved, machine, shape, at_most, run),
     ]

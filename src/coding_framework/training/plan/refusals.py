@@ -7,14 +7,16 @@ the config as the user gave it, `config` the same with every setting settled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.agents.models.store import check_model_name
-from coding_framework.config import FrameworkConfig
+from coding_framework.config import FrameworkConfig, RLConfig
 from coding_framework.errors import ConfigError, FrameworkError, ModelNotFoundError, NotAvailableError, StorageError
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.resolve import fewer_actors
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -98,13 +100,22 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"rl.update_tokens is {rl.update_tokens}, but one row may have {longest} tokens (conversation."
             f"max_prompt_tokens + max_response_tokens): set it to {longest} at least"
         )
-    workers, episodes = (rl.gpus.actor or 1) * rl.nodes, rl.prompts_per_step * rl.group_size
-    if episodes % workers:
-        yield _wrong(
-            f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
-            "evenly to "
-            f"{workers} actors (rl.gpus.actor × rl.nodes): change one of them"
-        )
+    yield from _dealing_out(rl)
+
+
+def _dealing_out(rl: RLConfig) -> Iterator[Refusal]:
+    actors, episodes = rl.gpus.actor or 1, rl.prompts_per_step * rl.group_size
+    workers = actors * rl.nodes
+    if episodes % workers == 0:
+        return
+    prompts = next(n for n in count(rl.prompts_per_step) if n * rl.group_size % workers == 0)
+    fewer = fewer_actors(rl, actors)
+    cards = f", or rl.num_gpus={(rl.num_gpus or actors) - actors + fewer} with rl.gpus.actor={fewer}"
+    yield _wrong(
+        f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out evenly to "
+        f"{workers} actors (rl.gpus.actor × rl.nodes): set rl.prompts_per_step={prompts}"
+        f"{cards if episodes % (fewer * rl.nodes) == 0 else ''}"
+    )
 
 
 def _policies(config: FrameworkConfig) -> Iterator[Refusal]:

@@ -28,18 +28,33 @@ from coding_framework.training.plan.shape import ModelShape, model_shape
 
 def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None = None) -> FrameworkConfig:
     """The same config for this machine; `shape` are the sizes of its model, if they are known."""
-    num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
+    there = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
+    num_gpus = _dealt_out(config.rl, there) if config.rl.num_gpus is None else there
     model = _model(config.model, machine, num_gpus)
     rl = _rl(config, num_gpus)
     settled = config.model_copy(
         update={
             "model": model,
-            "sft": _pairs(_sft(config.sft, model.attention, machine, num_gpus), config.tasks),
+            "sft": _pairs(_sft(config.sft, model.attention, machine, there), config.tasks),
             "rl": rl,
             "judge": repeatable(_judge(config.judge, machine, rl), config.run.seed),
         }
     )
     return fit(settled, machine, shape or model_shape(config.model.name))
+
+
+def _dealt_out(rl: RLConfig, there: int) -> int:
+    """Cards of RL where nobody said how many: as many actors as its episodes can be dealt out to evenly."""
+    own = sum(value or 0 for value in (rl.gpus.reference, rl.gpus.rollout, rl.gpus.judge))
+    if not rl.enabled or rl.gpus.actor is not None or there <= own:
+        return there
+    return own + fewer_actors(rl, there - own)
+
+
+def fewer_actors(rl: RLConfig, at_most: int) -> int:
+    """The most that get equally many episodes of a step; one does always."""
+    episodes = rl.prompts_per_step * rl.group_size
+    return next(number for number in range(at_most, 0, -1) if episodes % (number * rl.nodes) == 0 or number == 1)
 
 
 def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
