@@ -1,6 +1,6 @@
 """Train end to end: SFT, then multi-turn RL under verl, then the held-out evaluation and a report.
 
-A thin door to `coding_framework.cli.launch`, which has the flags. Nothing is imported before Ctrl-C is heeded.
+A thin door to `coding_framework.cli.launch`, with the flags. Nothing is imported before Ctrl-C is heeded.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from coding_framework.config import load_config
-from coding_framework.errors import FrameworkError, NotAvailableError
+from coding_framework.errors import NotAvailableError
 from coding_framework.training.plan.machine import Card, Machine
 from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.records import Estimate, PhasePlan, TrainingPlan
@@ -23,9 +23,7 @@ def machine(
     cards: int = 0, gigabytes: int = 80, *, name: str = "", cores: int = 32, host: int = 256, **more: Any
 ) -> Machine:
     card = Card(name=name or f"a card of {gigabytes} GB", memory_bytes=gigabytes * GB)
-    return Machine(
-        cores=cores, memory_bytes=host * GB, cards=(card,) * cards, packages=PACKAGES, **more
-    )
+    return Machine(cores=cores, memory_bytes=host * GB, cards=(card,) * cards, packages=PACKAGES, **more)
 
 
 def plan(

@@ -69,10 +69,11 @@ def _show(result: BenchTrainResult) -> None:
         show_sft(result.sft)
     from coding_framework.cli.output import stdout_console
 
+    turns = f"{result.max_turns} turn{'' if result.max_turns == 1 else 's'}"
     table = Table(
         *("what", "figure"),
         title=f"{result.model}, {result.weights}, {result.device}: {result.prompts} × {result.group_size} "
-        f"episodes of {result.max_turns} turn(s), {result.max_prompt_tokens} + "
+        f"episodes of {turns}, {result.max_prompt_tokens} + "
         f"{result.max_response_tokens} tokens, judged by {result.judged}",
     )
     for name, value in _rows(result):

@@ -31,8 +31,8 @@ RL_FLAGS = ("num_episodes", "rl_batch_size")
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description="Train end to end: SFT, then multi-turn RL under verl, then the held-out evaluation and a "
-        "report. Every other setting: cuda-rl train --config FILE --set KEY=VALUE"
+        description="Train end to end: SFT, then multi-turn RL under verl, then the held-out evaluation and "
+        "a report. Every other setting: cuda-rl train --config FILE --set KEY=VALUE"
     )
     parser.add_argument(
         "--quick-test", action="store_true", help="the preset configs/quick.toml: minutes on two cores"
@@ -46,8 +46,8 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--sft-examples",
         type=int,
-        help="judged pairs for SFT in all, short ones from the templates and the training tasks instead of so "
-        "many of each family; SFT passes over them twice at most",
+        help="judged pairs for SFT in all, short ones from the templates and the training tasks instead of "
+        "so many of each family; SFT passes over them twice at most",
     )
     parser.add_argument("--sft-batch-size", type=int, help="pairs in one forward pass of SFT")
     parser.add_argument(

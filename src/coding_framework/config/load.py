@@ -82,7 +82,7 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _parse_value(raw: str) -> Any:
-    """TOML syntax where it parses, else a plain string: `0.1`, `true`, `["a"]`, `gated`; `null` leaves open."""
+    """TOML syntax where it parses, else text: `0.1`, `true`, `["a"]`, `gated`; `null` leaves open."""
     if raw == "null":
         return None
     try:
@@ -112,7 +112,9 @@ _WORDS = {
     "greater_than": "must be above {gt}",
     "less_than_equal": "must be at most {le}",
     "less_than": "must be below {lt}",
-    **dict.fromkeys(("int_parsing", "int_type", "int_from_float", "int_parsing_size"), "must be a whole number"),
+    **dict.fromkeys(
+        ("int_parsing", "int_type", "int_from_float", "int_parsing_size"), "must be a whole number"
+    ),
     **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
     **dict.fromkeys(("string_type", "path_type"), "must be text"),

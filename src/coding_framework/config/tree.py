@@ -16,7 +16,6 @@ from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
 from coding_framework.records.cores import usable_cores
 
-
 DEFAULT_SFT_STEPS = 400
 MOST_PASSES = 2
 """Over the pairs of SFT: a third one mostly learns them by heart."""

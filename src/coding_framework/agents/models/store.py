@@ -22,7 +22,15 @@ from coding_framework.agents.models.hub import download_snapshot, find_snapshot
 from coding_framework.errors import ModelNotFoundError, StorageError
 from coding_framework.records.base import Record
 
-__all__ = ["DEFAULT_MODEL", "FetchProgress", "ModelInfo", "check_model_name", "fetch_model", "list_models", "resolve_model"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "FetchProgress",
+    "ModelInfo",
+    "check_model_name",
+    "fetch_model",
+    "list_models",
+    "resolve_model",
+]
 
 CACHE_VARIABLE = "CODING_FRAMEWORK_CACHE"
 
@@ -123,8 +131,8 @@ def _local_folder(name: str) -> Path | None:
         close = get_close_matches(name, EMBEDDED_MODELS, n=1, cutoff=0.4)
         meant = f"; did you mean {close[0]}?" if close else ""
         raise ModelNotFoundError(
-            f"no model called {name!r}{meant}: give an embedded model ({known}; `cuda-rl models fetch`), a model "
-            f"folder, or a Hugging Face name such as owner/model"
+            f"no model called {name!r}{meant}: give an embedded model ({known}; `cuda-rl models fetch`), a "
+            f"model folder, or a Hugging Face name such as owner/model"
         )
     return None
 

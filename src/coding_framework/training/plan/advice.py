@@ -1,4 +1,4 @@
-"""What to change where memory does not suffice: about the parts that take most of it, and what helps there."""
+"""What to change where memory does not suffice: what helps with the parts that take most of it."""
 
 from __future__ import annotations
 

@@ -11,9 +11,7 @@ from coding_framework.training.plan.records import DevicePlan, Role
 from coding_framework.training.plan.shape import ModelShape
 
 
-def devices(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None
-) -> tuple[DevicePlan, ...]:
+def devices(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> tuple[DevicePlan, ...]:
     """Every card that something computes on, or the host and the cards that judge."""
     judging = judging_cards(config)
     if not config.rl.num_gpus:
@@ -35,7 +33,9 @@ def card_users(config: FrameworkConfig) -> list[list[Role]]:
     for index in judging:
         if "judge" not in users[index]:
             users[index].append("judge")
-    return [(["sft"] if index < trainers else []) + roles for index, roles in enumerate(users)]
+    for roles in users[:trainers]:
+        roles.insert(0, "sft")
+    return users
 
 
 def judging_cards(config: FrameworkConfig) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ Of a model whose sizes are not known the safest is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from coding_framework.config import FrameworkConfig, RLConfig
 from coding_framework.training.plan import memory
@@ -22,7 +22,7 @@ _SMALL_PIECE = 4_096
 
 
 def fit(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> FrameworkConfig:
-    """The config with `rl.update_tokens`, activations of SFT and of the update and what vLLM takes settled."""
+    """The config with `rl.update_tokens`, activations of SFT and the update and what vLLM takes settled."""
     config = _fit_sft(config, machine, shape)
     there = _memory_bytes(config, machine)
     samplers, updates = list(_samplers(config.rl, there)), list(_updates(config))
@@ -64,7 +64,7 @@ def _memory_bytes(config: FrameworkConfig, machine: Machine) -> int:
     return min((card.memory_bytes for card in cards), default=machine.memory_bytes)
 
 
-def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[dict[str, object]]:
+def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[Mapping[str, object]]:
     """How much vLLM takes, best first."""
     if rl.rollout != "vllm":
         yield {}
@@ -78,7 +78,7 @@ def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[dict[str, object]]:
         yield from ({"rollout_cache_bytes": cache, "rollout_sleeps": True} for cache in caches)
 
 
-def _updates(config: FrameworkConfig) -> Iterator[dict[str, object]]:
+def _updates(config: FrameworkConfig) -> Iterator[Mapping[str, object]]:
     """How the update is cut, best first."""
     rl, longest = config.rl, _longest_row(config)
     large = [max(longest, size) for size in (_LARGE_PIECE, _LARGE_PIECE // 2, _SMALL_PIECE)]

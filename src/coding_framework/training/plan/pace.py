@@ -27,21 +27,24 @@ _PAIR_S, _JUDGEMENT_S = 0.26, 0.3
 _RL_START_S, _SFT_START_S, _LOADING_S = 70.0, 20.0, 8.0
 """Ray, verl and the export; SFT's model, pairs and export; a model of the evaluation."""
 _ON_TWO_CORES = (
-    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a quiet day it "
-    "took 0.6 of this"
+    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a quiet day "
+    "it took 0.6 of this"
 )
 
 _H200_WEIGHTS = 1.54e9
-"""Of Qwen2.5-Coder-1.5B, which was trained there; another model may have two thirds of it to half as many more."""
+"""Of Qwen2.5-Coder-1.5B, which was trained there; another may have two thirds to three halves of it."""
 _H200_SFT, _H200_SAMPLING, _H200_UPDATE = 40_900.0, 10_800.0, 26_600.0
 """Tokens a second."""
 _H200_PAIR_TOKENS = 313
 """Prompt and answer, as they came out."""
 _H200_START_S, _H200_JUDGING_S, _H200_STEP_S = 134.0, 0.17, 1.3
-"""From the command to the first answer; one answer of an untrained model; of a step, what is none of its parts."""
+"""From the command to the first answer; one answer of an untrained model; a step beside its parts."""
 _H200_PAIRS = 48.0
 """Judgements a second."""
-_ON_H200 = "what was measured once with one H200 and Qwen2.5-Coder-1.5B (docs/training.md), scaled by weights and tokens"
+_ON_H200 = (
+    "what was measured once with one H200 and Qwen2.5-Coder-1.5B (docs/training.md), scaled by weights and "
+    "tokens"
+)
 
 
 def episode_tokens(config: FrameworkConfig, turns: int) -> tuple[float, float]:
@@ -163,5 +166,7 @@ def _sft_differs(config: FrameworkConfig) -> str | None:
 
 def _rl_differs(config: FrameworkConfig) -> str | None:
     rl = config.rl
-    same = rl.lora_rank and rl.rollout == "vllm" and not rl.rollout_sleeps and config.model.attention != "sdpa"
+    same = (
+        rl.lora_rank and rl.rollout == "vllm" and not rl.rollout_sleeps and config.model.attention != "sdpa"
+    )
     return None if same else "on this card only an adapter with vLLM awake and packed rows was measured"

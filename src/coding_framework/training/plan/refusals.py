@@ -14,7 +14,13 @@ from typing import Literal, NamedTuple
 from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.agents.models.store import check_model_name
 from coding_framework.config import FrameworkConfig, RLConfig
-from coding_framework.errors import ConfigError, FrameworkError, ModelNotFoundError, NotAvailableError, StorageError
+from coding_framework.errors import (
+    ConfigError,
+    FrameworkError,
+    ModelNotFoundError,
+    NotAvailableError,
+    StorageError,
+)
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.resolve import fewer_actors
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER

@@ -54,7 +54,9 @@ def _dealt_out(rl: RLConfig, there: int) -> int:
 def fewer_actors(rl: RLConfig, at_most: int) -> int:
     """The most that get equally many episodes of a step; one does always."""
     episodes = rl.prompts_per_step * rl.group_size
-    return next(number for number in range(at_most, 0, -1) if episodes % (number * rl.nodes) == 0 or number == 1)
+    return next(
+        number for number in range(at_most, 0, -1) if episodes % (number * rl.nodes) == 0 or number == 1
+    )
 
 
 def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:

@@ -48,7 +48,10 @@ def _context(config: FrameworkConfig, shape: ModelShape) -> Iterator[Refusal]:
 
 
 def _cards(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> Iterator[Refusal]:
-    card, cards = min(machine.cards[: config.rl.num_gpus], key=lambda one: one.memory_bytes), len(machine.cards)
+    card, cards = (
+        min(machine.cards[: config.rl.num_gpus], key=lambda one: one.memory_bytes),
+        len(machine.cards),
+    )
     if config.sft.enabled:
         held = memory.sft_card(config, shape)
         yield from _too_much(held, card.memory_bytes, f"SFT on {card.name}", "sft", config, cards)
@@ -93,8 +96,8 @@ def _too_much(
         most = ", ".join(f"{name} {size / GB:.1f}" for name, size in parts)
         yield Refusal(
             "machine",
-            f"{where} needs about {held.total / GB:.1f} GB (most of it: {most}); of {there / GB:.0f} GB about "
-            f"{usable / GB:.1f} can be used: {advice(held, phase, config, cards)}",
+            f"{where} needs about {held.total / GB:.1f} GB (most of it: {most}); of {there / GB:.0f} GB "
+            f"about {usable / GB:.1f} can be used: {advice(held, phase, config, cards)}",
         )
 
 
@@ -118,8 +121,8 @@ def _disk(
         more = "more " if run is not None else ""
         yield Refusal(
             "disk",
-            f"a run needs up to {needed / GB:.1f} GB {more}of disk{model}, and {free / GB:.1f} GB are free at "
-            f"{config.run.output_dir}: make room or set run.output_dir to another disk",
+            f"a run needs up to {needed / GB:.1f} GB {more}of disk{model}, and {free / GB:.1f} GB are free "
+            f"at {config.run.output_dir}: make room or set run.output_dir to another disk",
         )
     elif cache is not None and fetched > cache:
         yield Refusal(

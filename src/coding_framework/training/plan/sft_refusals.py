@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig, SFTConfig
+from coding_framework.config.tree import DEFAULT_SFT_STEPS
 from coding_framework.cuda.toolchain.flags import check_flags
 from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_architectures
 from coding_framework.data.tasks.split import training_tasks
@@ -37,8 +38,8 @@ def compiler_refusals(config: FrameworkConfig) -> Iterator[Refusal]:
         return
     if config.judge.architecture not in known:
         yield _wrong(
-            f"judge.architecture is {config.judge.architecture}, which NVRTC {nvrtc_version()} cannot compile "
-            f"for: it knows {', '.join(known)}"
+            f"judge.architecture is {config.judge.architecture}, which NVRTC {nvrtc_version()} cannot "
+            f"compile for: it knows {', '.join(known)}"
         )
 
 
@@ -46,15 +47,16 @@ def _sizes(sft: SFTConfig) -> Iterator[Refusal]:
     if sft.pairs is not None and sft.pairs_per_step > sft.pairs:
         yield _wrong(
             f"a step of SFT takes {sft.pairs_per_step:,} pairs (sft.batch_size × "
-            f"sft.gradient_accumulation_steps), and sft.pairs is {sft.pairs:,}: lower the one or raise the other"
+            f"sft.gradient_accumulation_steps), and sft.pairs is {sft.pairs:,}: lower the one or "
+            "raise the other"
         )
     default = SFTConfig.model_fields["warmup_steps"].default
-    if sft.epochs is None and sft.pairs is not None and sft.warmup_steps != default:
-        steps = sft.num_steps(sft.pairs)
+    if sft.epochs is None and sft.warmup_steps != default:
+        steps = sft.num_steps(sft.pairs or DEFAULT_SFT_STEPS * sft.pairs_per_step)
         if sft.warmup_steps >= steps:
             yield _wrong(
-                f"sft.warmup_steps is {sft.warmup_steps:,} of {steps:,} steps: the learning rate would never "
-                "come to its peak; lower it"
+                f"sft.warmup_steps is {sft.warmup_steps:,} of {steps:,} steps: the learning rate would "
+                "never come to its peak; lower it"
             )
 
 
@@ -65,8 +67,8 @@ def _rows(config: FrameworkConfig) -> Iterator[Refusal]:
     shortest = min(texts, default=0) // _MOST_CHARACTERS_OF_A_TOKEN
     if config.sft.max_length < shortest:
         yield _wrong(
-            f"sft.max_length is {config.sft.max_length}, but even the shortest prompt of tasks.train has more "
-            f"than {shortest} tokens: no pair would fit; the default is "
+            f"sft.max_length is {config.sft.max_length}, but even the shortest prompt of tasks.train has "
+            f"more than {shortest} tokens: no pair would fit; the default is "
             f"{SFTConfig.model_fields['max_length'].default}"
         )
 
