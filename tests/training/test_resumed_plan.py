@@ -131,7 +131,7 @@ def test_sft_that_is_half_way_keeps_its_rows() -> None:
 
 
 def test_before_anything_was_made_everything_but_the_folder_may_change() -> None:
-    run = begun("judge.compile_flags=['--no-such-flag']")
+    run = begun("judge.compile_flags=['--use_fast_math']")
     done(run, "model")
     config = resume_config(run, ["judge.compile_flags=[]", "sft.max_length=800", "rl.num_gpus=1"])
     assert (config.judge.compile_flags, config.sft.max_length) == ((), 800)

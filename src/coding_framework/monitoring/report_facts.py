@@ -105,7 +105,7 @@ def _status(
 def _steps(planned: SFTConfig | RLConfig | None) -> int | None:
     """None where they depend on the number of pairs."""
     if isinstance(planned, SFTConfig):
-        return planned.num_steps(0) if planned.epochs is None else None
+        return planned.steps
     return planned.all_steps if planned else None
 
 
@@ -164,9 +164,8 @@ def notices(run: RunFolder, config: FrameworkConfig | None, history: RunHistory)
     if config is None:
         found.append("config.json was written by another version; its values are shown below as they are.")
     if history.skipped_lines:
-        lines = "line" if history.skipped_lines == 1 else "lines"
         found.append(
-            f"{history.skipped_lines} unreadable {lines} of metrics.jsonl and conversations.jsonl were left "
+            f"{history.skipped_lines} unreadable line(s) of metrics.jsonl and conversations.jsonl were left "
             "out: a process was probably killed while writing."
         )
     if not history.metrics and not history.num_conversations:
