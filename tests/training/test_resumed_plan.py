@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from coding_framework.cli.train import run_training
 from coding_framework.config import load_config
-from coding_framework.errors import ConfigError
+from coding_framework.errors import ConfigError, FrameworkError, StorageError
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.pipeline import PhaseDone, start_run
+from coding_framework.pipeline import PhaseDone, Pipeline, TrainingOutcome, start_run
 from coding_framework.training.plan.changes import resume_config
 from coding_framework.training.plan.machine import Card, Machine
 from coding_framework.training.plan.make import make_plan
@@ -152,3 +153,43 @@ def test_a_damaged_config_is_explained_without_the_words_of_a_library() -> None:
     (run.path / "config.json").write_text('{"rl": {"steps": 0}}')
     with pytest.raises(ConfigError, match=r"not a config of this version: rl\.steps must be at least 1"):
         resume_config(run)
+
+
+def failing_training(
+    monkeypatch: pytest.MonkeyPatch, error: FrameworkError, *, makes_pairs: bool = False
+) -> tuple[FrameworkError, TrainingPlan]:
+    """A new run whose pipeline raises `error`, perhaps after its pairs."""
+
+    async def fail(pipeline: Pipeline) -> TrainingOutcome:
+        if makes_pairs:
+            done(pipeline.run, "pairs", 240)
+        raise error
+
+    monkeypatch.setattr(Pipeline, "train", fail)
+    plan = make_plan(load_config("quick"), WITHOUT_GPU)
+    with pytest.raises(type(error)) as caught:
+        run_training(plan)
+    return caught.value, plan
+
+
+def test_a_wrong_setting_that_is_found_before_anything_was_made_leaves_no_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    error, _ = failing_training(monkeypatch, ConfigError("wrong"))
+    assert "start again once that is changed" in error.__notes__[0]
+    assert "--resume" not in error.__notes__[0]
+    assert not list((tmp_path / "runs").iterdir())
+    assert not (tmp_path / "logs").exists()
+
+
+def test_what_was_made_is_kept_and_can_be_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    error, plan = failing_training(monkeypatch, ConfigError("wrong"), makes_pairs=True)
+    assert "can be changed in a new run only" in error.__notes__[0]
+    assert f"--resume {plan.folder.resolve()}" in error.__notes__[0]
+    assert plan.folder.is_dir()
+
+
+def test_a_fault_that_is_not_the_users_keeps_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    error, plan = failing_training(monkeypatch, StorageError("full"))
+    assert f"--resume {plan.folder.resolve()}" in error.__notes__[0]
+    assert plan.folder.is_dir()
