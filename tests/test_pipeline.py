@@ -99,7 +99,7 @@ def test_a_run_remembers_its_settled_config_and_its_plan(
     assert kept == plan.model_copy(update={"folder": run.path})
     assert resume_config(run, ["monitoring.sample_every_s=1"]).monitoring.sample_every_s == 1
     again = make_plan(resume_config(run), look_at_machine(), run)
-    assert (again.config, again.settled, again.resumes) == (plan.config, (), True)
+    assert (again.config, again.settled, again.resumes) == (plan.config, plan.settled, True)
     assert start_run(again) == run
 
 

@@ -21,7 +21,7 @@ from typing import Literal
 import structlog
 from pydantic import Field
 
-from coding_framework.agents.models.loading import release_memory
+from coding_framework.agents.models.loading import keep_to_cpu, release_memory
 from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
@@ -99,6 +99,8 @@ class PhaseDone(Record):
     """How many pairs, or steps."""
     asked: int | None = None
     """How many steps the settings asked for: a run is extended by asking for more."""
+    epochs: float | None = None
+    """The same in passes over the pairs, where the settings said so."""
 
 
 class _StepCounter:
@@ -124,6 +126,8 @@ class Pipeline:
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
+        if not self.config.rl.num_gpus:
+            keep_to_cpu()
         sampling = SystemSampler(self.config.monitoring.sample_every_s)
         with self.run.training_lock(), self._stopping_on_ctrl_c(), sampling as self._sampler:
             feed = self._feed = SinkFeed(self.run, self.config.monitoring)
@@ -291,7 +295,9 @@ class Pipeline:
             )
         self.run.mark_done(
             "sft",
-            PhaseDone(path=result.model_dir, count=len(result.losses), asked=asked),
+            PhaseDone(
+                path=result.model_dir, count=len(result.losses), asked=asked, epochs=self.config.sft.epochs
+            ),
             seconds=time.monotonic() - start,
         )
         release_memory()
@@ -440,6 +446,8 @@ async def evaluate_once(
     config = resolve(config, machine)
     tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)] if suite is None else []
     raise_first([*evaluation_refusals(config, machine), *module_refusals(config, machine, tasks)])
+    if not config.rl.num_gpus:
+        keep_to_cpu()
     where = EvaluationFolder(folder)
     with where.alone(), open_pool(config.judge) as pool:
         asked = (

@@ -24,8 +24,9 @@ from coding_framework.config import (
 )
 from coding_framework.errors import ConfigError, TrainingError
 from coding_framework.training.plan import memory
+from coding_framework.training.plan.devices import card_users
 from coding_framework.training.plan.machine import Card, Machine
-from coding_framework.training.plan.make import card_users, make_plan
+from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.plan.shape import model_shape
 from coding_framework.training.rl.advantage import has_signal

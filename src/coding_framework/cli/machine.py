@@ -84,7 +84,10 @@ def _hardware() -> MachineItem:
     free_gb = shutil.disk_usage(Path.cwd()).free / 2**30
     detail = f"{os.cpu_count()} cores, {memory_gb:.0f} GiB memory, {free_gb:.0f} GiB free disk"
     return MachineItem(
-        name="machine", present=free_gb > 5, detail=detail, gives="runs need about 5 GiB of disk"
+        name="machine",
+        present=free_gb > 5,
+        detail=detail,
+        gives="5 GiB of disk hold the quick run; `cuda-rl train --plan` says what others need",
     )
 
 

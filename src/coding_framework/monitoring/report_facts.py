@@ -106,7 +106,7 @@ def _status(
 def _steps(planned: SFTConfig | RLConfig | None) -> int | None:
     """None where they depend on the number of pairs."""
     if isinstance(planned, SFTConfig):
-        return planned.num_steps(0) if planned.epochs is None else None
+        return planned.steps
     return planned.all_steps if planned else None
 
 

@@ -53,7 +53,7 @@ def make_dataset(
     ) as workshop:
         settings = "\0".join((__version__, config.judge.model_dump_json(), *held_out_names(config.tasks)))
         journal = Journal(path, workshop.settler, settings)
-        made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
+        made = workshop.make(config.sft.pairs_of_a_family, on_settled, journal.settle)
         facts = card_facts(workshop, config)
     written = write_dataset(folder, made, facts)
     path.unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def card_facts(workshop: Workshop, config: FrameworkConfig) -> CardFacts:
     held_out = workshop.settler.held_out
     return CardFacts(
         seed=config.run.seed,
-        per_family=config.sft.pairs_per_family,
+        per_family=config.sft.pairs_of_a_family,
         held_out_families=tuple(sorted(held_out.families)),
         held_out_tasks=tuple(sorted(held_out.task_names)),
         executor=config.judge.executor,

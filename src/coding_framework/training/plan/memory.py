@@ -77,7 +77,23 @@ def sft_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
 
 
 def rl_actor_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
-    """On one of the actor's cards while weights are updated."""
+    """On one of the actor's cards, in the fuller of its two states.
+
+    While weights are updated vLLM may sleep; while it samples it is awake, and the actor keeps its weights
+    and moments on the card.
+    """
+    states = (_while_updating(config, shape), _while_sampling(config, shape))
+    return max(states, key=lambda held: held.total)
+
+
+def _while_sampling(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """What the update alone needs is free then."""
+    awake = config.rl.model_copy(update={"rollout_sleeps": False})
+    parts = _while_updating(config.model_copy(update={"rl": awake}), shape).parts
+    return Holding({**parts, **dict.fromkeys(("activations", "logits"), 0.0)})
+
+
+def _while_updating(config: FrameworkConfig, shape: ModelShape) -> Holding:
     rl = config.rl
     workers = rl.gpus.actor or 1
     shared_reference = rl.kl_coef > 0 and not rl.lora_rank and not rl.gpus.reference
