@@ -50,6 +50,8 @@ _ORDERLY = {
         "new_tokens",
         "episodes",
         "episodes_lost",
+        "curriculum_tier",
+        "learnability_mean",
     ),
 }
 """What does not tell the time."""
@@ -70,6 +72,10 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
         *("sft.enabled=false", "rl.prompts_per_step=2", "rl.group_size=4", "rl.save_every=2"),
         *("rl.learning_rate=1e-2", "rl.lora_rank=4", "conversation.early_stop_reward=0.5"),
         *("conversation.max_prompt_tokens=512", "conversation.max_response_tokens=16"),
+        *("curriculum.enabled=true", "curriculum.window=20", "curriculum.demotion_window=10"),
+        "curriculum.tiers=["
+        '{name="easy", catalogue_tiers=[0], min_compile_rate=0.1, min_success_rate=0.1, min_episodes=20}, '
+        '{name="hard", catalogue_tiers=[1], min_compile_rate=0.1, min_success_rate=0.1}]',
     ),
 }
 STEPS: dict[str, int] = {"sft": 60, "rl": 16}
@@ -143,7 +149,8 @@ def curve(run: RunFolder, phase: Phase) -> Curve:
 
 
 def conversations(run: RunFolder) -> Counter[str]:
-    return Counter(conversation.conversation_id for conversation in run.read_conversations())
+    """With their tasks."""
+    return Counter(f"{one.conversation_id} on {one.task}" for one in run.read_conversations())
 
 
 def largest_difference(left: Curve, right: Curve) -> float:

@@ -1,8 +1,10 @@
 """`CurriculumManager`: which task comes next, and when it gets harder.
 
-    manager = CurriculumManager(config.curriculum, seed=config.run.seed)
-    for task in manager.sample(4):
-        manager.record(task.name, evaluation)
+    manager = CurriculumManager(config.curriculum, training_tasks(config.tasks), seed=config.run.seed)
+    task = manager.next_task()
+    change = manager.record(task.name, evaluation)
+
+Training asks it through `CUDADataPipeline`.
 
 Guarantees: a tier is left upwards only when the lower ends of all its intervals are above its gates;
 what is held out is never drawn; every trainable task of a drawn tier has a positive chance; modelled and
@@ -14,7 +16,7 @@ false moves over a whole training, since the windows are looked at after every e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 import structlog
@@ -109,28 +111,23 @@ class CurriculumManager:
 
     def next_task(self) -> Task:
         """Draw one: mostly of the current tier, sometimes of one already left."""
-        chances = draw_chances(self._ladder, self._outcomes, self.config)
+        chances = self.chances()
         random = Random(f"{self._seed}/{self._draws}")
         self._draws += 1
         name = random.choices(list(chances), list(chances.values()))[0]
         return self._task_of[name]
 
-    def sample(self, count: int) -> tuple[Task, ...]:
-        """Draw several, each for itself: a task may come twice."""
-        return tuple(self.next_task() for _ in range(count))
+    def learnability(self, task_name: str) -> float:
+        """How much there is to learn from a task: 1 at best, `least_weight` if it always or never passes."""
+        return rung_weights(self._known(task_name), self._outcomes, self.config)[task_name]
 
-    def weights(self, tasks: Iterable[Task | str] | None = None) -> dict[str, float]:
-        """How much there is to learn from each of these (by default the current tier), adding up to 1."""
-        chosen = self._ladder.current.tasks if tasks is None else tasks
-        names = [task if isinstance(task, str) else task.name for task in chosen]
-        weights = {name: self._weight(name) for name in names}
-        total = sum(weights.values())
-        return {name: weight / total for name, weight in weights.items()}
+    def chances(self) -> dict[str, float]:
+        """Of every task that may come next: those of the current tier, and of the ones below it."""
+        return draw_chances(self._ladder, self._outcomes, self.config)
 
-    def chances(self, tasks: Sequence[Task]) -> tuple[float, ...]:
-        """Chance of each to be drawn next: 0 above the current tier and for what is not in the curriculum."""
-        chances = draw_chances(self._ladder, self._outcomes, self.config)
-        return tuple(chances.get(task.name, 0.0) for task in tasks)
+    def tier_of(self, task_name: str) -> CurriculumTier:
+        """The tier that holds a task."""
+        return self._known(task_name).tier
 
     def record(self, task_name: str, result: Recordable, *, step: int | None = None) -> TierChange | None:
         """Take in how an episode went; returns the move that it led to, if any."""
@@ -194,9 +191,6 @@ class CurriculumManager:
                 f"'{task_name}' is not in this curriculum: it is held out, unknown, or in no tier of it"
             )
         return self._rung_of[task_name]
-
-    def _weight(self, task_name: str) -> float:
-        return rung_weights(self._known(task_name), self._outcomes, self.config)[task_name]
 
     def _remember(
         self, practised: int, rates: TierRates, change: TierChange | None, step: int | None

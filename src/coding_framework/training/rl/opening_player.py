@@ -17,6 +17,8 @@ from coding_framework.agents.models.chat_model import SamplingSettings
 from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.cuda.pool import open_pool
+from coding_framework.data.data_pipeline import CUDADataPipeline
+from coding_framework.data.tasks import get_task
 from coding_framework.errors import TrainingError, TrainingInterrupted
 from coding_framework.monitoring.storage import append_line, storage_errors
 from coding_framework.orchestration.episode import all_of
@@ -24,7 +26,7 @@ from coding_framework.records import Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner
 from coding_framework.training.rl.launch import RLJob
 from coding_framework.training.rl.openings import DRAWS, Opening, chosen, read_openings, to_play
-from coding_framework.training.rl.prompts_file import num_prompts, task_order
+from coding_framework.training.rl.prompts_file import num_prompts
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 log = structlog.stdlib.get_logger(__name__)
@@ -33,7 +35,7 @@ log = structlog.stdlib.get_logger(__name__)
 async def play_openings(
     job: RLJob, generator: Path, should_stop: Callable[[], bool] | None = None
 ) -> list[Opening]:
-    """One for each prompt of `job`, by the model in the folder `generator`; those that were played stay."""
+    """As many as `job` has prompts, by the model in the folder `generator`; those that were played stay."""
     needed = num_prompts(job.config.rl)
     played = read_openings(job.settings.openings_file)
     if to_play(played, needed):
@@ -68,7 +70,7 @@ def first_turn_alone(settings: WorkerSettings) -> WorkerSettings:
 def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[Any, Any, Opening]]]:
     """Makes one visit; with the generator's model, and a judge of its own."""
     rl, settings = job.config.rl, job.settings
-    tasks = task_order(job.tasks, DRAWS * num_prompts(rl), job.config.run.seed)
+    tasks = _visited(job)
     model = open_chat_model(
         str(generator),
         dtype=job.config.model.dtype,
@@ -100,6 +102,16 @@ def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[A
             return opening
 
         yield play
+
+
+def _visited(job: RLJob) -> list[str]:
+    """Tasks in the order of visits: pass after pass over all that may come up, since nobody knows yet when
+    which of them will."""
+    config = job.config
+    tasks = [get_task(name) for name in job.tasks]
+    possible = CUDADataPipeline(tasks, seed=config.run.seed, curriculum=config.curriculum).tasks
+    passes = CUDADataPipeline(possible, seed=config.run.seed)
+    return [one.task.name for one in passes.get_training_batch(DRAWS * num_prompts(config.rl))]
 
 
 def _at_once(job: RLJob) -> int:

@@ -7,12 +7,14 @@ conversations of the step, so the plots and the stored conversations can never d
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, pstdev
 
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.task_choice import CurriculumStep
 from coding_framework.training.rl.turn_taking import ActivitySpan
 
 _FROM_VERL = {
@@ -102,6 +104,20 @@ def activity_values(spans: Sequence[ActivitySpan]) -> dict[str, float]:
         f"{activity}_s": sum(span.seconds for span in spans if span.activity == activity)
         for activity in {span.activity for span in spans}
     }
+
+
+def curriculum_values(steps: Sequence[CurriculumStep]) -> dict[str, float]:
+    """Where the curriculum stood, what it drew, and how that went in each tier."""
+    values: dict[str, float] = {}
+    for one in steps:
+        values |= {"curriculum_tier": float(one.tier_index), "learnability_mean": one.learnability}
+        values |= {f"pass_rate_{_word(tier)}": rate for tier, rate in one.pass_rates.items()}
+    return values
+
+
+def _word(name: str) -> str:
+    """A tier's name as a part of a metric's."""
+    return re.sub(r"\W+", "_", name.lower())
 
 
 def _best_speedup(conversation: Conversation) -> float | None:

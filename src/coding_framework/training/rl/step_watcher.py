@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import structlog
+
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
@@ -13,10 +15,14 @@ from coding_framework.training.rl.step_reports import (
     LineTail,
     activity_values,
     conversation_values,
+    curriculum_values,
     parse_verl_line,
 )
+from coding_framework.training.rl.task_choice import CurriculumStep
 from coding_framework.training.rl.turn_taking import ActivitySpan
 from coding_framework.training.rl.worker_settings import WorkerSettings
+
+log = structlog.stdlib.get_logger(__name__)
 
 
 class StepWatcher:
@@ -28,6 +34,8 @@ class StepWatcher:
         self._conversations = LineTail(settings.run_dir / "conversations.jsonl", from_end=True)
         self._faults = LineTail(settings.fault_file, from_end=True)
         self._activities = LineTail(settings.activity_file, from_end=True)
+        self._curriculum = LineTail(settings.curriculum_file, from_end=True)
+        self._open_curriculum: list[CurriculumStep] = []
         self._open_conversations: list[Conversation] = []
         self._open_faults: list[EpisodeFault] = []
         self._open_spans: list[ActivitySpan] = []
@@ -56,6 +64,8 @@ class StepWatcher:
         self._open_conversations += [Conversation.model_validate_json(line) for line in lines]
         spans = self._activities.new_lines()
         self._open_spans += [ActivitySpan.model_validate_json(line) for line in spans]
+        steps = self._curriculum.new_lines()
+        self._open_curriculum += [CurriculumStep.model_validate_json(line) for line in steps]
 
     def _point(self, line: bytes) -> MetricPoint:
         own_step, values = parse_verl_line(line)
@@ -63,7 +73,11 @@ class StepWatcher:
         conversations = [one for one in self._open_conversations if one.step == step]
         faults = [one for one in self._open_faults if one.step == step]
         spans = [one for one in self._open_spans if one.step == step]
+        curriculum = [one for one in self._open_curriculum if one.step == step]
         self._open_spans = [one for one in self._open_spans if one.step > step]
+        self._open_curriculum = [one for one in self._open_curriculum if one.step > step]
+        for change in (change for one in curriculum for change in one.changes):
+            log.info("curriculum_moved", step=step, **change.model_dump())
         self._open_conversations = [one for one in self._open_conversations if (one.step or 0) > step]
         self._open_faults = [one for one in self._open_faults if one.step > step]
         return MetricPoint(
@@ -72,6 +86,7 @@ class StepWatcher:
             values=conversation_values(conversations, faults)
             | overlong_values(conversations, self._overlong)
             | activity_values(spans)
+            | curriculum_values(curriculum)
             | values,
             elapsed_s=time.monotonic() - self._started,
         )

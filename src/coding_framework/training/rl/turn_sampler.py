@@ -19,12 +19,18 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.advantage import has_signal, turn_of_key
+from coding_framework.training.rl.names import REPORT_FIELD
 
-_FIELDS = ["rm_scores", "response_mask", "index"]
+_FIELDS = ["rm_scores", "response_mask", "index", REPORT_FIELD]
 
 
 class TurnSampler(ReplayBuffer):  # type: ignore[misc]
     """verl's buffer, whose groups without signal are replaced."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.reports: dict[str, str] = {}
+        """Of every row of the latest step, those that were thrown away as well."""
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, float]]:
         if partition_id != "train":
@@ -55,6 +61,7 @@ class TurnSampler(ReplayBuffer):  # type: ignore[misc]
         if not keys:
             raise TrainingError("no episode of this step came back")
         rows = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=_FIELDS)
+        self.reports = dict(zip(keys, list(rows[REPORT_FIELD]), strict=True))
         order: dict[str, int] = {}
         members: dict[str, list[tuple[float, int, bool]]] = {}
         for key, scores, mask, index in zip(

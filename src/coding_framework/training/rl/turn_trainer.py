@@ -11,6 +11,8 @@ What differs from verl's own synchronous trainer:
 - how far rollout and policy are apart is measured also where the policy's own log-probabilities are used;
 - prompts are named by step and place, and rows stand in the order of these names, whichever episode
   ended first: a step that is done again is the same step;
+- which task a prompt is played on is asked of the data pipeline, which is told how its episodes went; its
+  state is part of a checkpoint;
 - training ends after the current step, with a checkpoint, when the stop file appears.
 """
 
@@ -42,12 +44,15 @@ from coding_framework.training.rl.names import (
     ADVANTAGE_NAME,
     GROUP_FIELD,
     GROUP_SIZE_FIELD,
+    REPORT_FIELD,
     TRAINER_NAME,
     prompt_name,
 )
 from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.task_choice import EpisodeReport, TaskChoice
 from coding_framework.training.rl.trained_rows import trained_rows
+from coding_framework.training.rl.turn_sampler import TurnSampler
 from coding_framework.training.rl.update_cut import UpdateCut
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -88,6 +93,8 @@ class TurnTrainer(PlacedTrainer):
         self._prompts_of_step: dict[int, int] = {}
         self._settings = WorkerSettings.from_environment()
         self._kl = KLWeight(coef=self._rl.kl_coef) if self._rl.kl_band.enabled else None
+        self._choice = TaskChoice.from_settings(self._settings)
+        self._reports: list[EpisodeReport] = []
         self._rows_of_step = 0
         self._used_keys: frozenset[str] = frozenset()
         self._measured: dict[str, float] = {}
@@ -100,6 +107,7 @@ class TurnTrainer(PlacedTrainer):
         self._used_keys, self._measured = frozenset(), {}
         batch = super()._step_once(metrics, timing_raw, sample_batch_size)
         metrics.update(self._measured)
+        self._choice.record(self._settings.steps_before + self.global_steps, self._reports)
         if self._rl.keep_rows:
             write_rows(self._settings.rl_dir, self.global_steps, trained_rows(batch, self._used_keys))
         return batch
@@ -109,7 +117,9 @@ class TurnTrainer(PlacedTrainer):
         first = self._prompts_of_step.get(self.global_steps, 0)
         self._prompts_of_step = {self.global_steps: first + len(batch)}
         names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
-        batch.update(tu.get_tensordict({"uid": np.array(names, dtype=object)}))
+        told = self._choice.next_rows(len(batch))
+        rows = [{**old, **new} for old, new in zip(list(batch["extra_info"]), told, strict=True)]
+        batch.update(tu.get_tensordict({"uid": _objects(names), "extra_info": _objects(rows)}))
         tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
         size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
         tu.assign_non_tensor_data(batch, GROUP_SIZE_FIELD, size)
@@ -118,8 +128,22 @@ class TurnTrainer(PlacedTrainer):
     def _balance_batch(self, batch: Any, metrics: dict[str, Any], *args: Any, **options: Any) -> Any:
         """In the order of the names: optimizer steps are cut out of it."""
         self._rows_of_step = len(batch)
+        self._reports = self._told(batch)
         ordered = _select(batch, sorted(range(len(batch)), key=lambda row: _place_of_key(batch.keys[row])))
         return super()._balance_batch(ordered, metrics, *args, **options)
+
+    def _told(self, batch: Any) -> list[EpisodeReport]:
+        """How every episode of the step went, in the order of their names."""
+        buffer = self.replay_buffer
+        if isinstance(buffer, TurnSampler):
+            by_row = buffer.reports
+        else:
+            rows = tq.kv_batch_get(
+                keys=batch.keys, partition_id=batch.partition_id, select_fields=[REPORT_FIELD]
+            )
+            by_row = dict(zip(batch.keys, list(rows[REPORT_FIELD]), strict=True))
+        first = sorted((key for key in by_row if turn_of_key(key) == 0), key=_place_of_key)
+        return [EpisodeReport.model_validate_json(by_row[key]) for key in first]
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
         cut = self._cut(dp_size)
@@ -216,12 +240,15 @@ class TurnTrainer(PlacedTrainer):
 
     def _save_checkpoint(self) -> None:
         """Ours first: verl's marker, written last, says that the folder is whole."""
+        self._choice.write(self._checkpoint_folder())
         if self._kl is not None:
             self._kl.write(self._checkpoint_folder())
         super()._save_checkpoint()
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
+        if self.global_steps:
+            self._choice = TaskChoice.read(self._settings, self._checkpoint_folder())
         if self._kl is not None and self.global_steps:
             self._kl = KLWeight.read(self._checkpoint_folder())
 
@@ -243,6 +270,13 @@ class TurnTrainer(PlacedTrainer):
 def _place_of_key(key: str) -> tuple[int, ...]:
     """Step, prompt, episode and turn."""
     return tuple(int(number) for number in re.findall(r"\d+", key))
+
+
+def _objects(values: Sequence[object]) -> Any:
+    """As verl keeps what is no number."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
 
 
 def _rows_with_tokens(masks: torch.Tensor) -> list[int]:

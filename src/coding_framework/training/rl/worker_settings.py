@@ -11,7 +11,13 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
+from coding_framework.config import (
+    ConversationConfig,
+    CurriculumConfig,
+    JudgeConfig,
+    RewardConfig,
+    RLConfig,
+)
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.records import AgentRole, JudgePlace, Record
@@ -34,7 +40,12 @@ class WorkerSettings(Record):
     """How it is trained on."""
     overlong: OverlongShaping | None = None
     """What long answers lose."""
-
+    tasks: tuple[str, ...] = ()
+    """What may be trained on, nothing that is held out."""
+    curriculum: CurriculumConfig = CurriculumConfig()
+    """What of it comes when."""
+    seed: int = 17
+    """Of the order of tasks."""
     judged_on: JudgePlace = "no_card"
     """Where its kernels are timed."""
     agent: AgentRole | None = None
@@ -61,6 +72,11 @@ class WorkerSettings(Record):
     def activity_file(self) -> Path:
         """One `ActivitySpan` a line."""
         return self.rl_dir / "activity.jsonl"
+
+    @property
+    def curriculum_file(self) -> Path:
+        """One `CurriculumStep` a line."""
+        return self.rl_dir / "curriculum.jsonl"
 
     @property
     def steps_file(self) -> Path:
