@@ -17,6 +17,7 @@ from curriculum_support import (
     outcomes,
     passed,
     practise,
+    sample,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,7 +99,7 @@ class TestRecording:
         for use in (
             lambda: curriculum.record(name, WRONG),
             lambda: curriculum.record_fault(name),
-            lambda: curriculum.weights([name]),
+            lambda: curriculum.learnability(name),
         ):
             with pytest.raises(UnknownTaskError, match="not in this curriculum"):
                 use()
@@ -178,15 +179,16 @@ class TestCheckpoints:
     def test_another_process_draws_the_same(self) -> None:
         code = (
             "from coding_framework.data.curriculum_manager import CurriculumManager\n"
-            "print(*[task.name for task in CurriculumManager(seed=3).sample(8)])"
+            "curriculum = CurriculumManager(seed=3)\n"
+            "print(*[curriculum.next_task().name for _ in range(8)])"
         )
         answer = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
         )
-        assert answer.stdout.split() == [task.name for task in CurriculumManager(seed=3).sample(8)]
+        assert answer.stdout.split() == [task.name for task in sample(CurriculumManager(seed=3), 8)]
 
     def test_another_seed_draws_otherwise(self) -> None:
-        first, second = ([task.name for task in manager(seed=seed).sample(30)] for seed in (1, 2))
+        first, second = ([task.name for task in sample(manager(seed=seed), 30)] for seed in (1, 2))
         assert first != second
 
     def test_a_state_without_its_tasks_is_refused(self) -> None:

@@ -74,7 +74,7 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
         *("conversation.max_prompt_tokens=512", "conversation.max_response_tokens=16"),
         *("curriculum.enabled=true", "curriculum.window=20", "curriculum.demotion_window=10"),
         "curriculum.tiers=["
-        '{name="easy", catalogue_tiers=[0], min_compile_rate=0.1, min_success_rate=0.1, min_episodes=20}, '
+        '{name="easy", catalogue_tiers=[0], min_compile_rate=0.1, min_success_rate=0.1, min_episodes=44}, '
         '{name="hard", catalogue_tiers=[1], min_compile_rate=0.1, min_success_rate=0.1}]',
     ),
 }

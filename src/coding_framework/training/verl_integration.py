@@ -17,10 +17,11 @@ from coding_framework.agents.specializer import AgentSpecializer
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
+from coding_framework.data.curriculum.ladder import trainable
 from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.sakana_loader import SakanaDataLoader
 from coding_framework.data.tasks import get_task
-from coding_framework.data.tasks.split import training_tasks
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -72,8 +73,7 @@ class MultiAgentVERLTrainer:
         self.tasks = tuple(tasks if tasks is not None else (t.name for t in training_tasks(config.tasks)))
         if not self.tasks:
             raise ConfigError("there is no task to train on")
-        for task in self.tasks:
-            get_task(task)
+        self._refuse_held_out()
         self._conversation = conversation_manager.settings
         self._reward = reward_function.config
         self._run_dir = run_dir
@@ -103,6 +103,11 @@ class MultiAgentVERLTrainer:
         return await run_rl_by_agent(
             job, on_step=self._on_step, should_stop=self._should_stop, resume=self._resume
         )
+
+    def _refuse_held_out(self) -> None:
+        found = trainable([get_task(name) for name in self.tasks], held_out_names(self.config.tasks))
+        if held_out := set(self.tasks) - {task.name for task in found}:
+            raise ConfigError(f"held out from training: {', '.join(sorted(held_out))}")
 
     def _new_run_dir(self) -> Path:
         folder = RunFolder.create(

@@ -20,6 +20,7 @@ from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.shape import model_shape
+from coding_framework.training.plan.task_order import task_order_plan, task_order_refusals
 
 
 def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None = None) -> TrainingPlan:
@@ -34,6 +35,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
+        *task_order_refusals(resolved),
         *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
     ]
     raise_first(in_the_way)
@@ -47,6 +49,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         phases=phases(resolved, machine, shape, tasks, finished),
         devices=_devices(resolved, machine),
         judge=_judge(resolved),
+        task_order=task_order_plan(resolved, tasks),
         disk_bytes=disk_left(resolved, shape),
     )
 

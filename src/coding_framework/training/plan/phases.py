@@ -12,6 +12,7 @@ from coding_framework.training.plan import memory, pace
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
+from coding_framework.training.plan.task_order import drawn_tasks
 from coding_framework.training.rl.prompts_file import num_prompts
 
 
@@ -34,7 +35,7 @@ def _phases(
     if config.sft.enabled:
         yield from _sft(config, machine, shape, tasks)
     if config.rl.enabled:
-        yield from _rl(config, machine, shape, tasks)
+        yield from _rl(config, machine, shape, drawn_tasks(config, tasks))
     yield _evaluation(config, machine, shape)
 
 
