@@ -21,12 +21,9 @@ from coding_framework.agents.models.chat_model import ChatModel
 from coding_framework.agents.models.loading import release_memory
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
-from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
-from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
-from coding_framework.data.tasks import get_task
-from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
+from coding_framework.data.data_pipeline import CUDADataPipeline
+from coding_framework.data.pair_records import SFTPair
 from coding_framework.errors import TrainingInterrupted
 from coding_framework.evaluation.held_out import evaluate_model
 from coding_framework.monitoring.progress import progress_bar
@@ -46,9 +43,6 @@ from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHA
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 log = structlog.stdlib.get_logger(__name__)
-
-OPTIMIZER_SHARE = 0.25
-"""Share of the SFT pairs that repair or speed up a kernel instead of writing the first one."""
 
 
 class TrainingOutcome(Record):
@@ -126,46 +120,20 @@ class Pipeline:
         if done is not None:
             return done.path
         start = time.monotonic()
-        total = self.config.sft.pairs
-        result = self._pairs_of_families() if total is None else self._short_pairs(total)
+        result = self._make_pairs()
         self.run.mark_done("pairs", result, seconds=time.monotonic() - start)
         return result.path
 
-    def _short_pairs(self, total: int) -> PhaseDone:
-        """Templated pairs with short answers, for small models."""
-        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
-
-        path = self.run.path / "sft" / "pairs.jsonl"
-        settings = CompilerSettings.for_judge(self.config.judge)
-        with (
-            CUDACompiler(settings) as compiler,
-            open_pool(self.config.judge) as pool,
-            progress_bar("judging pairs", total) as bar,
-        ):
-            held_out = HeldOut(held_out_names(self.config.tasks), compiler.compile)
-
-            def on_judged(number: int, report: PairReport) -> None:
-                bar.advance(1, kept=len(report.pairs))
-                self._stop_if_asked()
-
-            drafts = self._drafts(pool, total)
-            workers = self.config.judge.num_workers
-            report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
-        write_pairs(path, report.pairs)
-        log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
-        return PhaseDone(path=path, count=len(report.pairs))
-
-    def _pairs_of_families(self) -> PhaseDone:
-        """Pairs over all tiers and families, with their card."""
+    def _make_pairs(self) -> PhaseDone:
         from coding_framework.data.pairs.dataset import Outcome, make_dataset
 
-        with progress_bar("judging pairs", None) as bar:
+        with progress_bar("judging pairs", self.config.sft.pairs) as bar:
             kept = 0
 
             def on_settled(outcome: Outcome) -> None:
                 nonlocal kept
                 kept += isinstance(outcome, SFTPair)
-                bar.advance(1, kept=kept)
+                bar.advance(int(isinstance(outcome, SFTPair)), kept=kept)
                 self._stop_if_asked()
 
             path, made = make_dataset(
@@ -174,18 +142,8 @@ class Pipeline:
         log.info("pairs_judged", kept=len(made.pairs), rejected=made.rejected, short=made.short)
         return PhaseDone(path=path, count=len(made.pairs))
 
-    def _drafts(self, pool: JudgePool, total: int) -> Iterator[DraftPair]:
-        """Drafts for the generator and, from the same tasks, for the optimizer."""
-        tasks = training_tasks(self.config.tasks)
-        agents = self.config.sft.agents
-        optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
-        generator = total - optimizer if "generator" in agents else 0
-        seed, exclude = self.config.run.seed, held_out_names(self.config.tasks)
-        yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
-        yield from generate_optimizer_pairs(tasks, optimizer, seed, exclude, pool.judge, _optimizer_prompt)
-
     def _sft(self, base: Path) -> Path:
-        from coding_framework.data.sft_pairs import read_pairs
+        from coding_framework.data.pair_files import read_pairs
         from coding_framework.training.sft.by_agent import planned_steps, run_sft_by_agent
         from coding_framework.training.sft.results import SFTStep
 
@@ -363,7 +321,8 @@ async def _sample_and_count(
     pool: JudgePool,
     on_conversation: Callable[[Conversation], None],
 ) -> ModelResult:
-    tasks = [get_task(name) for name in evaluation_tasks(config)]
+    data = CUDADataPipeline.from_config(config, by_curriculum=False)
+    tasks = [example.task for example in data.prepare_evaluation_set()]
     total = len(tasks) * config.evaluation.samples_per_task
     with progress_bar(f"evaluating {label}", total) as bar:
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from coding_framework.config import JudgeConfig
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pair_records import RejectedDraft, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.settling import PairSettler

@@ -38,7 +38,7 @@ def sft(
     """Tokens a second (prompt and answer) of SFT, and where a step's time goes."""
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
-    from coding_framework.data.sft_pairs import read_pairs
+    from coding_framework.data.pair_files import read_pairs
     from coding_framework.evaluation.bench.sft_bench import bench_sft
     from coding_framework.pipeline import fetch
     from coding_framework.training.plan.machine import look_at_machine

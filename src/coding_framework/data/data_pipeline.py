@@ -71,16 +71,20 @@ class CUDADataPipeline:
         config: FrameworkConfig,
         prompts: PromptBuilders | None = None,
         *,
+        by_curriculum: bool = True,
         state: DataPipelineState | None = None,
     ) -> CUDADataPipeline:
-        """What a configuration trains on, in its order, and what it evaluates on."""
+        """What a configuration trains on, in its order, and what it evaluates on.
+
+        Without outcomes there is nothing to climb by: SFT and the evaluation do without the curriculum.
+        """
         return cls(
             training_tasks(config.tasks),
             prompts,
             seed=config.run.seed,
             held_out=held_out_names(config.tasks),
             evaluated=evaluation_tasks(config),
-            curriculum=config.curriculum,
+            curriculum=config.curriculum if by_curriculum else None,
             state=state,
         )
 

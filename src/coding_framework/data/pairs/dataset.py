@@ -1,4 +1,4 @@
-"""A whole data set: pairs of every family, in a file, with its card beside it."""
+"""A whole data set: the pairs that SFT is to learn from, in a file, with its card beside it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from pathlib import Path
 
 from coding_framework import __version__
 from coding_framework.config import FrameworkConfig
+from coding_framework.data.data_pipeline import CUDADataPipeline
 from coding_framework.data.pair_files import preferred_suffix, write_pairs
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair
+from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, RejectedDraft, SFTPair
 from coding_framework.data.pairs.card import CardFacts, card
 from coding_framework.data.pairs.journal import Journal
 from coding_framework.data.pairs.making import MadePairs, OnSettled
 from coding_framework.data.pairs.workshop import Workshop, open_workshop
-from coding_framework.data.tasks import all_tasks
 from coding_framework.data.tasks.split import held_out_names
 from coding_framework.errors import StorageError
 
@@ -31,15 +30,18 @@ def make_dataset(
     build_optimizer_prompt: BuildOptimizerPrompt,
     on_settled: OnSettled | None = None,
 ) -> tuple[Path, MadePairs]:
-    """`sft.pairs_per_family` judged pairs of each family that is not held out, in `folder`.
+    """Judged pairs in `folder`: `sft.pairs` in all, or `sft.pairs_per_family` of each family.
 
-    What a run that was ended before had settled is not judged again.
+    Tasks come in the order of the data pipeline. What a run that was ended before had settled is not judged
+    again.
     """
+    data = CUDADataPipeline.from_config(config, by_curriculum=False)
+    tasks = [example.task for example in data.get_training_batch(len(data.tasks))]
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL_NAME
     with open_workshop(
         config.judge,
-        all_tasks(),
+        tasks,
         held_out_names(config.tasks),
         config.run.seed,
         build_prompt,
@@ -48,7 +50,7 @@ def make_dataset(
     ) as workshop:
         settings = "\0".join((__version__, config.judge.model_dump_json(), *held_out_names(config.tasks)))
         journal = Journal(path, workshop.settler, settings)
-        made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
+        made = workshop.make(workshop.wanted(config.sft), on_settled, journal.settle)
         facts = card_facts(workshop, config)
     written = write_dataset(folder, made, facts)
     path.unlink(missing_ok=True)
@@ -59,7 +61,9 @@ def card_facts(workshop: Workshop, config: FrameworkConfig) -> CardFacts:
     held_out = workshop.settler.held_out
     return CardFacts(
         seed=config.run.seed,
-        per_family=config.sft.pairs_per_family,
+        wanted=f"{config.sft.pairs:,} pairs with short answers"
+        if config.sft.pairs is not None
+        else f"{config.sft.pairs_per_family:,} pairs of each family",
         held_out_families=tuple(sorted(held_out.families)),
         held_out_tasks=tuple(sorted(held_out.task_names)),
         executor=config.judge.executor,

@@ -11,8 +11,7 @@ import hashlib
 from pathlib import Path
 from typing import Protocol
 
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pair_records import RejectedDraft, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft
 from coding_framework.data.pairs.settling import JUDGE_FAULT
 from coding_framework.monitoring.storage import RecordReader, append_line

@@ -15,8 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from coding_framework.data.pair_judging import MIN_OPTIMIZER_SPEEDUP, RejectedDraft
-from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair, agent_of
+from coding_framework.data.pair_records import (
+    MIN_OPTIMIZER_SPEEDUP,
+    BuildOptimizerPrompt,
+    BuildPrompt,
+    RejectedDraft,
+    SFTPair,
+    agent_of,
+    answer_of,
+)
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import CatalogueDraft
 from coding_framework.data.pairs.normal_code import tokens
@@ -190,7 +197,7 @@ def _pair(draft: CatalogueDraft, messages: tuple[Message, ...], answer: Evaluati
         task=draft.task.name,
         agent=agent_of(draft.kind),
         messages=messages,
-        answer=f"```cuda\n{source.strip()}\n```",
+        answer=answer_of(source),
         source=source,
         family=draft.original.family,
         formula=draft.formula,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
-from coding_framework.config import JudgeConfig
+from coding_framework.config import JudgeConfig, SFTConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pair_records import PAIR_KINDS, BuildOptimizerPrompt, BuildPrompt, agent_of
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import Family, families
-from coding_framework.data.pairs.making import HitRates, MadePairs, OnSettled, Settle, make_pairs
+from coding_framework.data.pairs.making import HitRates, MadePairs, OnSettled, Settle, Wanted, make_pairs
 from coding_framework.data.pairs.settling import PairSettler
+from coding_framework.data.pairs.short_drafts import short_sources
 from coding_framework.records import AgentRole, Task
 
 
@@ -23,16 +25,28 @@ class Workshop:
 
     pool: JudgePool
     settler: PairSettler
-    families: tuple[Family, ...]
+    tasks: Sequence[Task]
     seed: int
+    agents: Collection[AgentRole]
+
+    @cached_property
+    def families(self) -> tuple[Family, ...]:
+        """The tasks and the templates by family, less what is held out."""
+        kinds = frozenset(kind for kind in PAIR_KINDS if agent_of(kind) in self.agents)
+        return families(self.tasks, held_out=self.settler.held_out, kinds=kinds)
+
+    def wanted(self, sft: SFTConfig) -> list[Wanted]:
+        """What the settings ask for: so many short ones in all, or so many of each family."""
+        if sft.pairs is not None:
+            return short_sources(self.tasks, self.settler.held_out, sft.pairs, self.agents)
+        return [(family, sft.pairs_per_family) for family in self.families]
 
     def make(
-        self, per_family: int, on_settled: OnSettled | None = None, settle: Settle | None = None
+        self, wanted: Sequence[Wanted], on_settled: OnSettled | None = None, settle: Settle | None = None
     ) -> MadePairs:
-        """Judged pairs of every family; `settle` may know some from an earlier run."""
+        """Judged pairs; `settle` may know some from an earlier run."""
         return make_pairs(
-            self.families,
-            per_family,
+            wanted,
             self.seed,
             settle or self.settler.settle,
             workers=self.pool.config.num_workers + 1,
@@ -63,9 +77,8 @@ def open_workshop(
     agents: Collection[AgentRole] = ("generator", "optimizer"),
 ) -> Iterator[Workshop]:
     """`tasks` and the templates, less what is held out: `exclude` and the held-out families."""
-    kinds = frozenset(kind for kind in PAIR_KINDS if agent_of(kind) in agents)
     settings = CompilerSettings.for_judge(config).model_copy(update={"workers": 1})
     with CUDACompiler(settings) as compiler, open_pool(config) as pool:
         held_out = HeldOut(exclude, compiler.compile)
         settler = PairSettler(pool, compiler.compile, build_prompt, build_optimizer_prompt, held_out)
-        yield Workshop(pool, settler, families(tasks, held_out=held_out, kinds=kinds), seed)
+        yield Workshop(pool, settler, tasks, seed, agents)
