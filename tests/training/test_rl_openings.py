@@ -70,13 +70,14 @@ def test_as_many_more_are_played_as_were_no_use() -> None:
     assert [one.visit for one in chosen(played, 3)] == [0, 3, 4]
 
 
-def test_when_the_draws_are_used_up_the_openings_come_again() -> None:
+def test_when_the_draws_are_used_up_what_was_found_is_all_there_is() -> None:
     played = by_visit(*(opening(visit, is_open=visit in (2, 5)) for visit in range(2 * DRAWS)))
     assert to_play(played, 2) == []
     assert to_play(played, 3) == [2 * DRAWS]
     played |= by_visit(*(opening(visit, is_open=False) for visit in range(2 * DRAWS, 3 * DRAWS)))
     assert to_play(played, 3) == []
-    assert [one.visit for one in chosen(played, 3)] == [2, 5, 2]
+    assert [one.visit for one in chosen(played, 3)] == [2, 5]
+    assert [one.visit for one in chosen(played, 1)] == [2]
     assert chosen(by_visit(opening(0, is_open=False)), 1) == []
 
 

@@ -55,8 +55,8 @@ async def play_openings(
             f"({job.settings.conversation.early_stop_reward:g}), so the optimizer has nothing to do: start a "
             f"run with harder tasks (tasks.train) or a higher conversation.early_stop_reward"
         )
-    if (different := len({one.visit for one in found})) < needed:
-        log.warning("openings_come_again", different=different, needed=needed)
+    if len(found) < needed:
+        log.warning("openings_come_again", different=len(found), needed=needed)
     return found
 
 

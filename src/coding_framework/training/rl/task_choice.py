@@ -138,8 +138,7 @@ def _by_task(settings: WorkerSettings) -> dict[str, list[int]]:
     """The openings that are used, by task."""
     found: dict[str, list[int]] = {}
     for one in chosen(read_openings(settings.openings_file), num_prompts(settings.rl)):
-        if one.visit not in found.setdefault(one.task, []):
-            found[one.task].append(one.visit)
+        found.setdefault(one.task, []).append(one.visit)
     return found
 
 
