@@ -83,6 +83,13 @@ def test_eight_gpus_that_are_not_there(command: tuple[str, ...], tmp_path: Path)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("bench", ["train", "sft"])
+def test_a_benchmark_of_cards_that_are_not_there(bench: str, tmp_path: Path) -> None:
+    answer = run(tmp_path, "-m", "coding_framework.cli.main", "bench", bench, "--config", "one_gpu")
+    assert answer.returncode == 3
+    assert "rl.num_gpus is 1, but this machine has no GPU" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [

@@ -18,7 +18,7 @@ from types import FrameType
 import structlog
 
 from coding_framework.agents.models.chat_model import ChatModel
-from coding_framework.agents.models.loading import release_memory
+from coding_framework.agents.models.loading import release_memory, sampling_dtype
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.pool import JudgePool, open_pool
@@ -297,7 +297,7 @@ def _model_to_evaluate(config: FrameworkConfig, path: Path) -> ChatModel:
 
     return open_chat_model(
         str(path),
-        dtype=config.model.dtype,
+        dtype=sampling_dtype(path, config.model.dtype),
         settings=SamplingSettings(
             temperature=config.evaluation.temperature,
             seed=config.run.seed,

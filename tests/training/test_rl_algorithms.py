@@ -28,6 +28,7 @@ from coding_framework.training.multi_turn_conversation import MultiTurnConversat
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.checkpoints import latest_checkpoint
 from coding_framework.training.rl.kept_rows import TrainedRow, read_rows
+from coding_framework.training.rl.kl_band import KLWeight
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
 pytest.importorskip("verl")
@@ -172,7 +173,7 @@ def the_curriculum_knows_of_every_episode(run: Run) -> None:
 
 
 async def test_ppo_is_what_numpy_says(tmp_path: Path) -> None:
-    """With a KL band and importance weights; the third step is of a resumed run and makes several updates."""
+    """With a KL band and importance weights; the fourth step is a resumed run's, with several updates."""
     run = Run(
         tmp_path,
         algorithm="ppo",
@@ -181,10 +182,10 @@ async def test_ppo_is_what_numpy_says(tmp_path: Path) -> None:
         kl_band={"low": 0.02, "high": 0.08, "factor": 2.0},
         correction={"importance": "token", "token_ratio_limit": 1e4},
     )
-    await run.train(steps=2)
-    await run.train(steps=3, resume=True, epochs=2, update_turns=4)
-    assert list(run.metrics) == [1, 2, 3]
-    for step in (1, 2, 3):
+    await run.train(steps=3)
+    await run.train(steps=4, resume=True, epochs=2, update_turns=4)
+    assert list(run.metrics) == [1, 2, 3, 4]
+    for step in (1, 2, 3, 4):
         rows = run.rows(step)
         rows_are_turns_that_were_had(run, step)
         by_hand = [gae(row, 0.95) for row in rows]
@@ -195,18 +196,18 @@ async def test_ppo_is_what_numpy_says(tmp_path: Path) -> None:
             assert row.returns == pytest.approx(returns, abs=1e-5)
         the_start_model_is_the_reference(run, rows)
     assert not any(any(row.values or ()) for row in run.rows(1)), "the critic begins at zero"
-    assert all(any(row.values or ()) for step in (2, 3) for row in run.rows(step))
+    assert all(any(row.values or ()) for step in (2, 3, 4) for row in run.rows(step))
     assert not any(row.used for row in run.rows(1)), "at first the critic learns alone"
     assert "policy_loss" not in run.metrics[1]
-    for step in (1, 2):
+    for step in (1, 2, 3):  # in the third the critic's adapter is no longer zero
         assert run.metrics[step]["value_loss"] == pytest.approx(value_loss(run.rows(step)), rel=1e-4)
     assert run.metrics[2]["policy_loss"] == pytest.approx(run.first_loss(2), abs=1e-5)
     assert run.metrics[2]["turns_rejected"] == 0
     the_weight_of_the_kl_term_follows_the_distance(run)
-    pieces = math.ceil(len(run.rows(3)) / 6)  # 4 turns, in whole groups of 3
-    assert run.metrics[3]["updates"] == 2 * pieces
-    assert optimizer_steps(run, "actor") == 1 + 2 * pieces, "the first step trained the critic alone"
-    assert optimizer_steps(run, "critic") == 2 + 2 * pieces
+    pieces = math.ceil(len(run.rows(4)) / 6)  # 4 turns, in whole groups of 3
+    assert run.metrics[4]["updates"] == 2 * pieces
+    assert optimizer_steps(run, "actor") == 2 + 2 * pieces, "the first step trained the critic alone"
+    assert optimizer_steps(run, "critic") == 3 + 2 * pieces
 
 
 def optimizer_steps(run: Run, model: str) -> int:
@@ -237,10 +238,12 @@ def the_start_model_is_the_reference(run: Run, rows: list[TrainedRow]) -> None:
 
 def the_weight_of_the_kl_term_follows_the_distance(run: Run) -> None:
     """`kl_coef` is what the loss in the worker multiplied with."""
-    second, third = run.metrics[2], run.metrics[3]
+    second, third, fourth = (run.metrics[step] for step in (2, 3, 4))
     assert second["reference_kl"] == pytest.approx(0, abs=1e-6), "nothing had been learned"
     assert second["kl_coef"] == pytest.approx(0.1)
-    assert third["kl_coef"] == pytest.approx(0.05), "it fell, and survived the resume"
+    assert third["kl_coef"] == pytest.approx(0.05), "it fell"
+    followed = KLWeight(coef=0.05).after(third["reference_kl"], run.config.rl.kl_band, 0.1)
+    assert fourth["kl_coef"] == pytest.approx(followed.coef), "it survived the resume"
     moved = [
         np.abs(np.array(row.old_log_probs) - np.array(row.reference_log_probs)).max() for row in run.rows(3)
     ]

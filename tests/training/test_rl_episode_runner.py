@@ -87,10 +87,9 @@ async def test_a_second_fault_drops_the_episode_and_is_counted(settings: WorkerS
 
 
 async def test_a_defect_is_fatal(settings: WorkerSettings) -> None:
-    with pytest.raises(KeyError):
-        await EpisodeRunner(settings, FlakyJudge(99, KeyError("oops"))).run(
-            "vector_add", answer, step=3, episode="step3n0-0"
-        )
+    runner = EpisodeRunner(settings, FlakyJudge(99, KeyError("oops")))
+    with pytest.raises(KeyError), runner.fatal_faults("vector_add", 3):
+        await runner.run("vector_add", answer, step=3, episode="step3n0-0")
     assert [fault.fatal for fault in faults_of(settings)] == [True]
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from coding_framework.records import Conversation, ConversationTurn, Generation, Message
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 from coding_framework.training.rl.rollout_server import SamplingRequest
+from coding_framework.training.rl.worker_settings import WorkerSettings, concurrent_calls
 from tests_support import EvaluationFactory
 
 torch = pytest.importorskip("torch")
@@ -109,3 +114,43 @@ def test_a_request_takes_verls_words_for_no_limit() -> None:
     request = SamplingRequest.from_verl([1, 2], params, 50)
     assert request == SamplingRequest((1, 2), max_tokens=50, temperature=0.9, top_p=1.0, top_k=0, seed=3)
     assert SamplingRequest.from_verl([1], {"max_tokens": 7, "seed": 3}, 50).max_tokens == 7
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "ids", "expected"),
+    [
+        ("completed", (5, 6, 7), "length"),
+        ("completed", (5, 6, 2), "stop"),
+        ("completed", (5, 2), "stop"),
+        ("completed", (5, 6), "stop"),
+        ("length", (5, 6, 7), "length"),
+        ("stop", (5,), "stop"),
+    ],
+)
+def test_an_answer_that_was_cut_off_is_known_although_verls_vllm_calls_it_completed(
+    stop_reason: str, ids: tuple[int, ...], expected: str
+) -> None:
+    """Three tokens are the limit, and token 2 ends an answer."""
+    from coding_framework.training.rl.agent_loop import EpisodeAgentLoop
+
+    loop = SimpleNamespace(tokenizer=SimpleNamespace(all_special_ids=[2]))
+    output = SimpleNamespace(stop_reason=stop_reason, token_ids=ids)
+    assert EpisodeAgentLoop._finish_reason(loop, output, 3) == expected
+
+
+def test_a_server_admits_every_answer_of_a_step_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may have to wait for each other; 1000 calls are what Ray admits otherwise."""
+    from coding_framework.config import load_config
+
+    config = load_config("starter")
+    settings = WorkerSettings(
+        run_dir=tmp_path,
+        conversation=config.conversation,
+        reward=config.reward,
+        judge=config.judge,
+        rl=config.rl,
+    )
+    monkeypatch.setenv(WORKER_SETTINGS_ENV, str(settings.write()))
+    assert concurrent_calls() > 256 * 8

@@ -19,7 +19,8 @@ WAIT = "; import time; time.sleep(600)"
 
 
 def start(mark: str, code: str, **options: object) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "coding_framework.training.rl.supervisor", sys.executable, "-c", code]
+    supervisor = "coding_framework.training.rl.supervisor"
+    command = [sys.executable, "-m", supervisor, str(os.getpid()), sys.executable, "-c", code]
     return subprocess.Popen(command, env={**os.environ, "SUPERVISOR_TEST_MARK": mark}, **options)  # type: ignore[call-overload]
 
 
@@ -60,19 +61,35 @@ def test_the_exit_code_is_the_commands() -> None:
 
 
 def test_everything_ends_when_the_parent_is_killed(tmp_path: Path) -> None:
-    inner = [
-        sys.executable,
-        "-m",
-        "coding_framework.training.rl.supervisor",
-        sys.executable,
-        "-c",
-        STRAY + WAIT,
-    ]
+    rest = [sys.executable, "-c", STRAY + WAIT]
+    inner = f"[sys.executable, '-m', 'coding_framework.training.rl.supervisor', str(os.getpid()), *{rest!r}]"
     parent = subprocess.Popen(
-        [sys.executable, "-c", f"import subprocess; subprocess.run({inner!r})"],
+        [sys.executable, "-c", f"import os, subprocess, sys; subprocess.run({inner})"],
         env={**os.environ, "SUPERVISOR_TEST_MARK": str(tmp_path)},
     )
     wait_for_count(str(tmp_path), 4)
     parent.kill()
     parent.wait()
+    wait_for_count(str(tmp_path), 0)
+
+
+def test_everything_ends_when_the_launcher_was_gone_before_it_began(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    command = [sys.executable, "-m", "coding_framework.training.rl.supervisor", str(gone.pid)]
+    environment = {**os.environ, "SUPERVISOR_TEST_MARK": str(tmp_path)}
+    late = subprocess.Popen([*command, sys.executable, "-c", STRAY + WAIT], env=environment)
+    late.wait(60)
+    assert marked(str(tmp_path)) == []
+
+
+def test_what_asked_for_it_ends_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    asking = "from coding_framework.training.rl.supervisor import end_with_parent; end_with_parent()"
+    process = start(str(tmp_path), asking + "; open('begun', 'w')" + WAIT, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "begun").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
     wait_for_count(str(tmp_path), 0)

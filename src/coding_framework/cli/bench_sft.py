@@ -42,11 +42,12 @@ def sft(
     from coding_framework.evaluation.bench.sft_bench import bench_sft
     from coding_framework.pipeline import fetch
     from coding_framework.training.plan.machine import look_at_machine
-    from coding_framework.training.plan.resolve import resolve
+    from coding_framework.training.plan.make import make_plan
 
     named = {"model.name": model, "sft.method": method}
-    loaded = load_config(config, set_ or (), {key: value for key, value in named.items() if value})
-    chosen = resolve(loaded, look_at_machine())
+    given = {key: value for key, value in named.items() if value}
+    loaded = load_config(config, set_ or (), {**given, "rl.enabled": False})
+    chosen = make_plan(loaded, look_at_machine()).config
     trainers = 2 if compare else 1
     with steps_shown() as step:
         result = bench_sft(

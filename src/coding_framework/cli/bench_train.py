@@ -39,10 +39,11 @@ def train(
     from coding_framework.evaluation.bench.train_bench import bench_train
     from coding_framework.pipeline import fetch
     from coding_framework.training.plan.machine import look_at_machine
-    from coding_framework.training.plan.resolve import resolve
+    from coding_framework.training.plan.make import make_plan
 
     machine = look_at_machine()
-    chosen = resolve(load_config(config, set_ or (), {"model.name": model} if model else {}), machine)
+    asked = load_config(config, set_ or (), {"model.name": model} if model else {})
+    chosen = make_plan(asked, machine).config
     path, warm_start = fetch(chosen.model.name), None
     with steps_shown() as step:
         if chosen.sft.enabled:

@@ -270,7 +270,8 @@ class RLConfig(Record):
     temperature: float = Field(default=0.9, gt=0)
     """Sampling temperature of rollouts."""
     top_p: float = Field(default=1.0, gt=0, le=1)
-    """Nucleus of rollouts; below 1 the log-probabilities are of another distribution."""
+    """Nucleus of rollouts; below 1 what sampled is another distribution than the policy, so the policy is
+    asked for its own log-probabilities before the update."""
     lora_rank: int = Field(default=16, ge=0)
     """Rank of the trained adapter; 0 trains all weights."""
     lora_alpha: int = Field(default=32, ge=1)
@@ -325,7 +326,13 @@ class RLConfig(Record):
     def recomputes_log_probs(self) -> bool:
         """Whether the trainer asks the policy itself for the log-probabilities before the update. With one
         update for each batch what the rollout said is the same, and a forward pass is saved."""
-        return self.epochs > 1 or self.update_turns is not None or self.correction.enabled
+        several_updates = self.epochs > 1 or self.update_turns is not None
+        return several_updates or self.correction.enabled or self.top_p < 1
+
+    @property
+    def episodes_per_step(self) -> int:
+        """That one step may have under way at once."""
+        return self.draws_per_step * self.group_size
 
     @property
     def draws_per_step(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import logging as standard_logging
 import os
 import sys
@@ -90,6 +91,20 @@ def load_causal_model(
     if adapter is not None:
         model = merge_adapter(model, adapter)
     return model.to(device).eval()
+
+
+def stored_dtype(path: Path) -> str | None:
+    """The number format of a model folder's weights, as its config.json says; None where it does not."""
+    file = path / "config.json"
+    settings = json.loads(file.read_text()) if file.is_file() else {}
+    name = settings.get("dtype") or settings.get("torch_dtype")
+    return str(name) if name else None
+
+
+def sampling_dtype(path: Path, training: str) -> str:
+    """In what a model answers that came out of a training in `training`: what is stored in float16 would
+    lose small changes in bfloat16 (`training/rl/export.py`)."""
+    return "float16" if training == "bfloat16" and stored_dtype(path) == "float16" else training
 
 
 def merge_adapter(model: Any, adapter: Path) -> Any:

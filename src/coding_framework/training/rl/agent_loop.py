@@ -12,7 +12,7 @@ drawn from that name: a step that is done again after a resume has the same epis
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from ray.exceptions import RayActorError
@@ -92,8 +92,8 @@ def _mark_first_answer() -> None:
 @cache
 def _num_servers() -> int:
     """Among which the requests are spread."""
-    gpus = _settings().rl.gpus
-    return gpus.rollout or gpus.actor or 1
+    rl = _settings().rl
+    return rl.gpus.rollout or (rl.gpus.actor or 1) * rl.nodes
 
 
 _rounds: dict[str, Rounds] = {}
@@ -105,8 +105,13 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
     """One instance for each episode."""
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[TurnOutput]:
-        global_step = int(row["global_steps"])
-        step = _settings().steps_before + global_step
+        step = _settings().steps_before + int(row["global_steps"])
+        with _runner().fatal_faults(str(row["extra_info"]["task"]), step):
+            return await self._rows_of(sampling_params, row, step)
+
+    async def _rows_of(
+        self, sampling_params: dict[str, Any], row: dict[str, Any], step: int
+    ) -> list[TurnOutput]:
         episode = f"step{step}n{place_of_prompt(str(row['uid']))}-{row['session_id']}"
         group = str(row[GROUP_FIELD])
         rounds = _rounds.setdefault(group, Rounds(int(row[GROUP_SIZE_FIELD])))
@@ -123,7 +128,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
             rounds.leave()
             if rounds.is_over:
                 del _rounds[group]
-        weights_version = global_step - 1
+        weights_version = int(row["global_steps"]) - 1
         if conversation is None:
             rows = [self._lost_row(weights_version)]
         else:
@@ -145,7 +150,7 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 prompt_token_ids=tuple(prompt),
                 token_ids=tuple(output.token_ids),
                 log_probs=tuple(output.log_probs),
-                finish_reason="length" if output.stop_reason == "length" else "stop",
+                finish_reason=self._finish_reason(output, sampling["max_tokens"]),
             )
 
         return generate
@@ -158,6 +163,15 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         except RayActorError:
             record_loss(WorkerSettings.from_environment().lost_file, str(self.rollout_config.name))
             raise
+
+    def _finish_reason(self, output: Any, limit: int) -> Literal["stop", "length"]:
+        """verl's vLLM says `completed` for both: what is as long as it may be and ends in a token that
+        ends nothing was cut off."""
+        if output.stop_reason == "length":
+            return "length"
+        ends = set(self.tokenizer.all_special_ids)
+        was_cut = len(output.token_ids) >= limit and output.token_ids[-1] not in ends
+        return "length" if was_cut else "stop"
 
     def _limits(self, request: GenerationRequest) -> dict[str, Any]:
         return {"max_tokens": min(request.max_tokens, int(self.rollout_config.response_length))}

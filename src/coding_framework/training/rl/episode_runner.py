@@ -1,12 +1,14 @@
 """One worker's episodes: judged, retried after a fault of ours, written down.
 
 Guaranteed: a fault of the judge is retried once with a fresh episode; after a second one the episode
-is dropped, recorded in the fault file, and gives no reward at all. Any other exception is a defect:
-it is recorded as fatal (the launcher then ends the run) and raised.
+is dropped, recorded in the fault file, and gives no reward at all. Any other exception is a defect: within
+`fatal_faults` it is recorded as fatal (the launcher then ends the run) and raised.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from coding_framework.data.tasks import get_task
@@ -89,17 +91,22 @@ class EpisodeRunner:
 
         Its answers ask to be drawn from its name, `episode`.
         """
+        conversation = await self.play(task, generate, step, episode, opening=opening)
+        for span in self.turns.finished_spans():
+            append_line(self._settings.activity_file, span.model_dump_json())
+        if conversation is not None:
+            where = {"judged_on": self._settings.judged_on}
+            self._folder.append_conversation(conversation.model_copy(update=where))
+        return conversation
+
+    @contextmanager
+    def fatal_faults(self, task: str, step: int) -> Iterator[None]:
+        """Whatever escapes from the block is a defect: written down for the launcher, and raised."""
         try:
-            conversation = await self.play(task, generate, step, episode, opening=opening)
-            for span in self.turns.finished_spans():
-                append_line(self._settings.activity_file, span.model_dump_json())
-            if conversation is not None:
-                where = {"judged_on": self._settings.judged_on}
-                self._folder.append_conversation(conversation.model_copy(update=where))
+            yield
         except Exception as error:
             self._record_fault(task, step, error, fatal=True)
             raise
-        return conversation
 
     async def play(
         self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()

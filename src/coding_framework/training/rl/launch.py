@@ -4,7 +4,7 @@ Guaranteed: no process of verl or Ray outlives the call, whether it returns, rai
 every step is reported once and stored under `rl/` of the run folder; a run that is started again with
 `resume` goes on after the last checkpoint whose step was reported, and what was written down beyond it
 is taken back. A fatal error in a worker, a process that dies and a full disk each end the run with their
-words. When asked to stop, the step under way is finished and saved if that takes less than a minute.
+words. When asked to stop, the step under way is finished and saved.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,7 +41,7 @@ from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import num_prompts, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
-from coding_framework.training.rl.start_stages import start_file, write_stage
+from coding_framework.training.rl.start_stages import stage_seconds, start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
 from coding_framework.training.rl.verl_log import last_error
 from coding_framework.training.rl.verl_process import quiet_folder, ray_folder, supervised
@@ -51,7 +50,6 @@ from coding_framework.training.rl.worker_settings import WorkerSettings
 OnStep = Callable[[int, dict[str, float]], None]
 ShouldStop = Callable[[], bool]
 _POLL_S = 0.5
-_STOP_GRACE_S = 60.0
 _FULL_BYTES = 2**22
 """With less left on the disk than that, somebody's write has failed or is about to."""
 _EXPORT = "coding_framework.training.rl.export:export_model"
@@ -156,9 +154,8 @@ async def _watch(
     on_step: OnStep | None,
     should_stop: ShouldStop | None,
 ) -> None:
-    """Until the process ends, or a stop was asked for and the time for the step under way is over."""
-    stop_at: float | None = None
-    while stop_at is None or time.monotonic() < stop_at:
+    """Until the process ends, or a stop was asked for before the first step began."""
+    while True:
         await asyncio.sleep(_POLL_S)
         ended = process.poll() is not None
         _report(watcher, settings, on_step)
@@ -167,9 +164,10 @@ async def _watch(
             raise TrainingError(settings.lost_file.read_text())
         if ended:
             return
-        if stop_at is None and should_stop is not None and should_stop():
+        if should_stop is not None and should_stop():
             settings.stop_file.touch()
-            stop_at = time.monotonic() + _STOP_GRACE_S
+            if "ready" not in stage_seconds(settings.rl_dir):
+                return
 
 
 def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:

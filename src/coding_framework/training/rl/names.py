@@ -49,3 +49,7 @@ def prompt_name(step: int, place: int) -> str:
 def place_of_prompt(name: str) -> int:
     """Its place within the step."""
     return int(name.rpartition("n")[2])
+
+
+QUEUE_NAMESPACE = "transfer_queue"
+"""Where Ray keeps verl's queue of rows: the same for all trainings on a cluster."""

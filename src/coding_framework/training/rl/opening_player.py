@@ -14,7 +14,7 @@ from typing import Any
 import structlog
 
 from coding_framework.agents.models.chat_model import SamplingSettings
-from coding_framework.agents.models.loading import release_memory
+from coding_framework.agents.models.loading import release_memory, sampling_dtype
 from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.cuda.pool import open_pool
 from coding_framework.data.data_pipeline import CUDADataPipeline
@@ -73,7 +73,7 @@ def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[A
     tasks = _visited(job)
     model = open_chat_model(
         str(generator),
-        dtype=job.config.model.dtype,
+        dtype=sampling_dtype(generator, job.config.model.dtype),
         settings=SamplingSettings(
             temperature=rl.temperature,
             top_p=rl.top_p,

@@ -1,7 +1,7 @@
 """Notices that a process which the training needs has died, and says so in one sentence.
 
 verl notices a dead process when it next asks it for something, and for some it waits for ever: the rows
-of a dead one never come. So a thread of the process that trains asks every actor that Ray knows whether
+of a dead one never come. So a thread of the process that trains asks every actor of the training whether
 it is there. A call that waits behind long work is no sign of anything; only Ray's own word that the
 actor is dead counts.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from coding_framework.monitoring.storage import write_whole
-from coding_framework.training.rl.names import ROLLOUT_NAME
+from coding_framework.training.rl.names import QUEUE_NAMESPACE, ROLLOUT_NAME
 
 _POLL_S = 1.0
 _LAST_LOOK_S = 10.0
@@ -102,7 +102,9 @@ class _Watch:
 
 
 def _named_actors() -> dict[str, Any]:
+    """Of this training: those of others on the same cluster come and go."""
     import ray
 
-    found = ray.util.list_named_actors(all_namespaces=True)
+    ours = (ray.get_runtime_context().namespace, QUEUE_NAMESPACE)
+    found = [one for one in ray.util.list_named_actors(all_namespaces=True) if one["namespace"] in ours]
     return {one["name"]: ray.get_actor(one["name"], namespace=one["namespace"]) for one in found}

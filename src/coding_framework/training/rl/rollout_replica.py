@@ -20,6 +20,7 @@ from coding_framework.training.rl.names import ROLLOUT_NAME
 from coding_framework.training.rl.own_cards import on_card, own_servers, place_of
 from coding_framework.training.rl.rollout_server import GenerationServer, ServerSettings
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.worker_settings import concurrent_calls
 
 _BUCKET_BYTES = 64 * 2**20
 
@@ -55,7 +56,7 @@ class TransformersReplica(RolloutReplica):  # type: ignore[misc]
         actor = ray.remote(GenerationServer).options(
             name=name,
             num_cpus=0,
-            max_concurrency=self.max_concurrency,
+            max_concurrency=concurrent_calls(),
             **on_card(node, card if settings.device == "cuda" else None),
         )
         server = actor.remote(settings)

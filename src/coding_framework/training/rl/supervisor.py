@@ -1,13 +1,15 @@
-"""Runs one command and leaves nothing of it behind: `python -m …supervisor COMMAND…`.
+"""Runs one command and leaves nothing of it behind: `python -m …supervisor LAUNCHER COMMAND…`.
 
 verl starts Ray, Ray starts a dozen processes in sessions of their own, and those start judges. The
 supervisor makes itself the reaper of all its descendants (Linux), so that an orphan becomes its
 child. When the command ends or the supervisor is told to stop (SIGTERM, SIGINT), it ends every descendant:
-SIGTERM to the command, then SIGKILL to the rest, then wait. When its own parent is gone nobody waits for
-an orderly end: all are killed at once, so that a run that is resumed finds its folder quiet.
+SIGTERM to the command, then SIGKILL to the rest, then wait. When its launcher is gone (LAUNCHER is its
+pid: who reads it from the system may come too late) nobody waits for an orderly end: all are killed at
+once, so that a run that is resumed finds its folder quiet.
 
-Not guaranteed: the same on systems without `prctl` (only the command's own session is ended there),
-or when the supervisor itself is killed with SIGKILL.
+Not guaranteed: the same on systems without `prctl` (only the command's own session is ended there). When
+the supervisor itself is killed, a command that asked for it (`end_with_parent`) ends, and what that had
+started is left to itself.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_S = 0.2
 _GRACE_S = 10.0
@@ -36,18 +39,17 @@ class _Stop:
         self.requested = True
 
 
-def main(command: Sequence[str]) -> int:
+def main(launcher: int, command: Sequence[str]) -> int:
     stop = _Stop()
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
     _adopt_orphans()
-    parent = os.getppid()
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        while process.poll() is None and not stop.requested and os.getppid() == parent:
+        while process.poll() is None and not stop.requested and os.getppid() == launcher:
             time.sleep(_POLL_S)
         stopped = process.poll() is None
-        if stopped and os.getppid() == parent:
+        if stopped and os.getppid() == launcher:
             _terminate(process)
     finally:
         end_descendants(process.pid)
@@ -58,6 +60,12 @@ def main(command: Sequence[str]) -> int:
 def _adopt_orphans() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def end_with_parent() -> None:
+    """The process that calls it is killed when its parent is."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
@@ -128,4 +136,4 @@ def _reap() -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(int(sys.argv[1]), sys.argv[2:]))

@@ -6,7 +6,8 @@ What differs from verl's own synchronous trainer:
 - optimizer steps are cut by rows, however many the episodes gave: one for the whole batch, or several of
   about `rl.update_turns`;
 - rows that cannot change the weights are left out of the update: those without a token that counts, and
-  without a critic and a KL term those with advantage 0; a batch without any signal makes no update;
+  without a critic and a KL term those with advantage 0; a batch without any signal makes no update; the
+  loss is a mean over the tokens of the rows that are left, and rows that only fill up count for nothing;
 - the weight of the KL term may follow the distance to the start model, and is part of a checkpoint;
 - how far rollout and policy are apart is measured also where the policy's own log-probabilities are used;
 - prompts are named by step and place, and rows stand in the order of these names, whichever episode
@@ -18,7 +19,6 @@ What differs from verl's own synchronous trainer:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,12 @@ from verl.workers.utils.losses import ppo_loss
 
 from coding_framework.config import RLConfig
 from coding_framework.errors import TrainingError
-from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
+from coding_framework.training.rl.advantage import (
+    group_name,
+    place_of_key,
+    turn_advantages,
+    turn_of_key,
+)
 from coding_framework.training.rl.kept_rows import write_rows
 from coding_framework.training.rl.kl_band import KLWeight
 from coding_framework.training.rl.logprob_gap import METRIC as LOGPROB_GAP
@@ -44,7 +49,6 @@ from coding_framework.training.rl.names import (
     ADVANTAGE_NAME,
     GROUP_FIELD,
     GROUP_SIZE_FIELD,
-    REPORT_FIELD,
     TRAINER_NAME,
     prompt_name,
 )
@@ -52,7 +56,7 @@ from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
 from coding_framework.training.rl.task_choice import EpisodeReport, TaskChoice
 from coding_framework.training.rl.trained_rows import trained_rows
-from coding_framework.training.rl.turn_sampler import TurnSampler
+from coding_framework.training.rl.turn_sampler import episode_reports
 from coding_framework.training.rl.update_cut import UpdateCut
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -119,7 +123,8 @@ class TurnTrainer(PlacedTrainer):
         names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
         told = self._choice.next_rows(len(batch))
         rows = [{**old, **new} for old, new in zip(list(batch["extra_info"]), told, strict=True)]
-        batch.update(tu.get_tensordict({"uid": _objects(names), "extra_info": _objects(rows)}))
+        fields = {"uid": np.array(names, dtype=object), "extra_info": np.array(rows, dtype=object)}
+        batch.update(tu.get_tensordict(fields))
         tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
         size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
         tu.assign_non_tensor_data(batch, GROUP_SIZE_FIELD, size)
@@ -127,23 +132,18 @@ class TurnTrainer(PlacedTrainer):
 
     def _balance_batch(self, batch: Any, metrics: dict[str, Any], *args: Any, **options: Any) -> Any:
         """In the order of the names: optimizer steps are cut out of it."""
+        self._require_every_episode(batch.keys)
         self._rows_of_step = len(batch)
-        self._reports = self._told(batch)
-        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: _place_of_key(batch.keys[row])))
+        self._reports = episode_reports(batch, self.replay_buffer)
+        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: place_of_key(batch.keys[row])))
         return super()._balance_batch(ordered, metrics, *args, **options)
 
-    def _told(self, batch: Any) -> list[EpisodeReport]:
-        """How every episode of the step went, in the order of their names."""
-        buffer = self.replay_buffer
-        if isinstance(buffer, TurnSampler):
-            by_row = buffer.reports
-        else:
-            rows = tq.kv_batch_get(
-                keys=batch.keys, partition_id=batch.partition_id, select_fields=[REPORT_FIELD]
-            )
-            by_row = dict(zip(batch.keys, list(rows[REPORT_FIELD]), strict=True))
-        first = sorted((key for key in by_row if turn_of_key(key) == 0), key=_place_of_key)
-        return [EpisodeReport.model_validate_json(by_row[key]) for key in first]
+    def _require_every_episode(self, keys: Sequence[str]) -> None:
+        """verl goes on without the rows of an episode that failed in its own hands."""
+        came = len({key.rsplit("_", 1)[0] for key in keys})
+        asked = self._rl.prompts_per_step * self._rl.group_size
+        if came != asked:
+            raise TrainingError(f"step {self.global_steps}: rows of {came} episodes came back, of {asked}")
 
     def _get_required_batch_multiple(self, dp_size: int) -> int:
         cut = self._cut(dp_size)
@@ -151,6 +151,12 @@ class TurnTrainer(PlacedTrainer):
 
     def _cut(self, workers: int) -> UpdateCut:
         return UpdateCut(super()._get_required_batch_multiple(workers), self._rl.update_turns)
+
+    def _compute_values(self, batch: Any, metrics: dict[str, Any]) -> Any:
+        """verl leaves the word on the batch that the reference is the actor without its adapter; the critic
+        would take it for itself."""
+        batch.extra_info.pop("no_lora_adapter", None)
+        return super()._compute_values(batch, metrics)
 
     def _compute_old_log_prob(self, batch: Any, metrics: dict[str, Any]) -> Any:
         batch = super()._compute_old_log_prob(batch, metrics)
@@ -192,11 +198,10 @@ class TurnTrainer(PlacedTrainer):
     def _update_actor(self, batch: Any, metrics: dict[str, Any]) -> Any:
         wanted = self._rows_to_learn_from(batch, for_critic=False)
         part, size = self._part(batch, wanted)
-        self._used_keys = frozenset(part.keys)
-        used = [tag for tag in part.tags if not tag.get("is_padding", False)]
+        self._used_keys = frozenset(batch.keys[row] for row in wanted)
         metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
-        metrics["training/rows_used"] = len(used)
-        metrics["training/tokens_used"] = sum(int(tag["seq_len"]) for tag in used)
+        metrics["training/rows_used"] = len(wanted)
+        metrics["training/tokens_used"] = sum(int(batch.tags[row]["seq_len"]) for row in wanted)
         if len(part):
             self.config.actor_rollout_ref.actor.ppo_mini_batch_size = size
             group_size = int(self.config.actor_rollout_ref.rollout.n)
@@ -224,7 +229,9 @@ class TurnTrainer(PlacedTrainer):
         workers = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1
         cut = self._cut(workers)
         rest = sorted(set(range(len(batch))) - set(wanted), key=lambda row: batch.tags[row]["seq_len"])
-        rows = wanted + rest[: cut.padded(len(wanted)) - len(wanted)]
+        fillers = rest[: cut.padded(len(wanted)) - len(wanted)]
+        _silence(_select(batch, fillers))
+        rows = wanted + fillers
         group_size = int(self.config.actor_rollout_ref.rollout.n)
         return _select(batch, rows), len(rows) // cut.updates(len(wanted)) // group_size
 
@@ -267,21 +274,18 @@ class TurnTrainer(PlacedTrainer):
             self.total_training_steps = self.global_steps
 
 
-def _place_of_key(key: str) -> tuple[int, ...]:
-    """Step, prompt, episode and turn."""
-    return tuple(int(number) for number in re.findall(r"\d+", key))
-
-
-def _objects(values: Sequence[object]) -> Any:
-    """As verl keeps what is no number."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
-
-
 def _rows_with_tokens(masks: torch.Tensor) -> list[int]:
     """Rows of which any token counts."""
     return [row for row, mask in enumerate(masks.unbind()) if bool(mask.any())]
+
+
+def _silence(fillers: Any) -> None:
+    """Their tokens are no part of the mean that the loss is."""
+    if len(fillers):
+        where = {"keys": fillers.keys, "partition_id": fillers.partition_id}
+        rows = tq.kv_batch_get(**where, select_fields=["loss_mask"])
+        rows["loss_mask"] = rows["loss_mask"] * 0
+        tq.kv_batch_put(**where, fields=rows.select("loss_mask"))
 
 
 def _select(batch: Any, rows: Sequence[int]) -> Any:

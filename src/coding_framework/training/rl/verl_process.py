@@ -61,7 +61,8 @@ def _locked(lock: int) -> bool:
 def supervised(
     command: Sequence[str], environment: dict[str, str], paths: RLPaths, lock: int
 ) -> Iterator[subprocess.Popen[bytes]]:
-    supervisor = [sys.executable, "-m", "coding_framework.training.rl.supervisor", *command]
+    module = "coding_framework.training.rl.supervisor"
+    supervisor = [sys.executable, "-m", module, str(os.getpid()), *command]
     with paths.log.open("ab") as log:
         process = subprocess.Popen(
             supervisor,

@@ -8,6 +8,7 @@ anything of verl is imported here.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,10 +16,15 @@ from typing import Any
 
 from coding_framework.errors import TrainingError
 from coding_framework.training.rl.environment import passed_on
+from coding_framework.training.rl.names import QUEUE_NAMESPACE
 from coding_framework.training.rl.process_watch import watched
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.supervisor import end_with_parent
 from coding_framework.training.rl.vllm_server import start_early
 from coding_framework.training.rl.worker_settings import WorkerSettings
+
+_OLD_QUEUE_S = 30.0
+"""In which the queue of a training that was ended just now goes."""
 
 
 def main(overrides: Sequence[str]) -> None:
@@ -69,6 +75,7 @@ def _train(config: Any) -> None:
     config.transfer_queue.enable = True
     OmegaConf.resolve(config)
     mark_stage("processes")
+    _require_a_queue_of_our_own()
     tq.init(config.transfer_queue)
     try:
         trainer = trainer_class(config=config)
@@ -86,5 +93,19 @@ def _train(config: Any) -> None:
         tq.close()
 
 
+def _require_a_queue_of_our_own() -> None:
+    """The queue of rows has one name on a cluster: two trainings would take each other's rows from it."""
+    import ray
+
+    deadline = time.monotonic() + _OLD_QUEUE_S
+    while any(one["namespace"] == QUEUE_NAMESPACE for one in ray.util.list_named_actors(all_namespaces=True)):
+        if time.monotonic() > deadline:
+            raise TrainingError(
+                "another training runs on this Ray cluster, and their rows would mix: wait until it has ended"
+            )
+        time.sleep(1)
+
+
 if __name__ == "__main__":
+    end_with_parent()
     main(sys.argv[1:])

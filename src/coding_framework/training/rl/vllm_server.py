@@ -12,10 +12,7 @@ from typing import Any
 
 from coding_framework.training.rl.own_cards import on_card
 from coding_framework.training.rl.placement import rollout_cards
-from coding_framework.training.rl.worker_settings import WorkerSettings
-
-MAX_CONCURRENT_CALLS = 1100
-"""Answers under way in one engine and a few calls beside them."""
+from coding_framework.training.rl.worker_settings import WorkerSettings, concurrent_calls
 
 
 class VLLMServer:
@@ -64,7 +61,7 @@ def start_server(rollout: Any, model: Any, rank: int, node: str, card: str) -> t
         .options(
             name=f"vllm_server_{rank}_0",  # verl's worker looks it up by this
             num_cpus=0,
-            max_concurrency=MAX_CONCURRENT_CALLS,
+            max_concurrency=concurrent_calls(),
             **on_card(node, card),
         )
         .remote(

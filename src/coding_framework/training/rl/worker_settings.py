@@ -107,3 +107,12 @@ class WorkerSettings(Record):
                 f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only"
             )
         return cls.model_validate_json(Path(path).read_bytes())
+
+
+_CALLS_BESIDES = 100
+"""New weights, versions, health."""
+
+
+def concurrent_calls() -> int:
+    """That a server of answers must admit at once: those of a step may have to wait for each other."""
+    return WorkerSettings.from_environment().rl.episodes_per_step + _CALLS_BESIDES
