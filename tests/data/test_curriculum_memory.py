@@ -129,6 +129,21 @@ class TestRecording:
         first = history.of_tier("rung 0")[0].rates
         assert first.success_rate.low < first.success_rate.value <= first.success_rate.high
 
+    def test_a_long_training_has_no_longer_a_history_and_keeps_every_move(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("coding_framework.data.curriculum_manager._MOST_POINTS", 8)
+        curriculum = manager()
+        moves = []
+        for _ in range(400):
+            change = curriculum.record(curriculum.next_task().name, passed())
+            moves += [change] if change else []
+        points = curriculum.history.points
+        assert 4 <= len(points) <= 8
+        assert [point.change for point in curriculum.history.changes] == moves
+        assert len(moves) == 2
+        assert points[-1].episode > 350
+
 
 class TestStatistics:
     @given(results=st.lists(st.tuples(st.sampled_from("ab"), outcomes), min_size=1, max_size=60))

@@ -66,6 +66,8 @@ def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tel
     process = start(folder, "--resume", str(run.path), "--set=rl.steps=8")
     wait_for(folder, process)
     assert compare("rl", alone, run) <= 1e-5
+    moves = [(one.path / "rl" / "curriculum.jsonl").read_text() for one in (alone, run)]
+    assert moves[0] == moves[1], "every step of the curriculum stands there once"
     assert len(list((run.checkpoints / "rl").glob("global_step_*"))) == 1, "a finished run keeps the last"
 
     again = start(folder, "--resume", str(run.path), "--set=rl.learning_rate=1")

@@ -48,6 +48,8 @@ __all__ = [
 ]
 
 log = structlog.stdlib.get_logger(__name__)
+_MOST_POINTS = 2000
+"""Of the history: it is a part of every checkpoint."""
 
 
 class CurriculumManager:
@@ -205,3 +207,5 @@ class CurriculumManager:
                 change=change,
             )
         )
+        if len(self._points) > _MOST_POINTS:
+            self._points = [one for place, one in enumerate(self._points) if one.change or place % 2]

@@ -44,6 +44,28 @@ class TestCase(Record):
     """What the plan of the task's baseline resolves to."""
 
 
+def build_test_cases(task: Task) -> tuple[TestCase, ...]:
+    """One for each run that every candidate of the task goes through, with grid and block dimensions."""
+    plan = parse_launch_plan(task.baseline, task)
+    return tuple(
+        TestCase(
+            dimensions=dict(check.dimensions),
+            distribution=check.distribution,
+            hidden=check.hidden,
+            launches=tuple(
+                LaunchShape(
+                    kernel=launch.kernel,
+                    grid=launch.grid,
+                    block=launch.block,
+                    shared_bytes=launch.shared_bytes,
+                )
+                for launch in resolve_launches(plan, task, check.dimensions)
+            ),
+        )
+        for check in fixed_checks(task)
+    )
+
+
 class TrainingExample(Record):
     """One task as it comes up in training or evaluation."""
 
@@ -69,25 +91,7 @@ class TrainingExample(Record):
     @property
     def test_cases(self) -> tuple[TestCase, ...]:
         """The judge's fixed runs; it adds one on a shape that nobody knows before."""
-        task = self.task
-        plan = parse_launch_plan(task.baseline, task)
-        return tuple(
-            TestCase(
-                dimensions=dict(check.dimensions),
-                distribution=check.distribution,
-                hidden=check.hidden,
-                launches=tuple(
-                    LaunchShape(
-                        kernel=launch.kernel,
-                        grid=launch.grid,
-                        block=launch.block,
-                        shared_bytes=launch.shared_bytes,
-                    )
-                    for launch in resolve_launches(plan, task, check.dimensions)
-                ),
-            )
-            for check in fixed_checks(task)
-        )
+        return build_test_cases(self.task)
 
 
 class DataPipelineState(Record):
