@@ -23,8 +23,6 @@ class Settler(Protocol):
 
     def settle(self, draft: CatalogueDraft, /) -> SFTPair | RejectedDraft: ...
 
-    def remember(self, pair: SFTPair, /) -> None: ...
-
 
 class _Line(Record):
     """One outcome."""
@@ -48,8 +46,6 @@ class Journal:
         """As it was settled before, or now."""
         key = self._key(draft)
         known = self._known.get(key)
-        if isinstance(known, SFTPair):
-            self._settler.remember(known)
         if known is not None:
             return known
         outcome = self._settler.settle(draft)

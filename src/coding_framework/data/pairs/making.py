@@ -9,6 +9,7 @@ neither.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from pydantic import Field
 
 from coding_framework.data.pair_records import PairKind, RejectedDraft, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.normal_code import tokens
 from coding_framework.records import Record
 
 Settle = Callable[[CatalogueDraft], SFTPair | RejectedDraft]
@@ -154,7 +156,34 @@ def _open_drafts(
 def in_order(
     drafts: Iterator[tuple[str, CatalogueDraft]], settle: Settle, workers: int
 ) -> Iterator[tuple[str, SFTPair | RejectedDraft]]:
-    """Settled `workers` at a time, a few ahead of the one that is waited for."""
+    """Settled `workers` at a time, a few ahead of the one that is waited for.
+
+    What says the same as an earlier one is dropped here, so that it does not matter which was settled first.
+    """
+    seen: set[bytes] = set()
+    for source, outcome in _settled(drafts, settle, workers):
+        if isinstance(outcome, SFTPair):
+            identity = _identity(outcome)
+            if identity in seen:
+                words = "the same request was answered with the same tokens"
+                dropped = RejectedDraft(
+                    task=outcome.task, reason="duplicate", message=words, kind=outcome.kind
+                )
+                yield source, dropped
+                continue
+            seen.add(identity)
+        yield source, outcome
+
+
+def _identity(pair: SFTPair) -> bytes:
+    """The same for a request and an answer that differ in nothing but layout."""
+    words = "\0".join((*(message.content for message in pair.messages), *tokens(pair.source)))
+    return hashlib.sha256(words.encode()).digest()
+
+
+def _settled(
+    drafts: Iterator[tuple[str, CatalogueDraft]], settle: Settle, workers: int
+) -> Iterator[tuple[str, SFTPair | RejectedDraft]]:
     waiting: deque[tuple[str, Future[SFTPair | RejectedDraft]]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="pairs") as threads:
         try:

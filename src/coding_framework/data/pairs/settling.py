@@ -9,9 +9,7 @@ through. A fault of the judge is counted as one, never as the kernel's.
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -26,7 +24,6 @@ from coding_framework.data.pair_records import (
 )
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import CatalogueDraft
-from coding_framework.data.pairs.normal_code import tokens
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.same_program import Compile, is_same_program
 from coding_framework.errors import JudgeFault
@@ -52,7 +49,7 @@ class Refused(Exception):
 
 @dataclass
 class PairSettler:
-    """Settles drafts, many at a time; remembers what it has seen."""
+    """Settles drafts, many at a time; remembers which structures have no hope."""
 
     judges: Judges
     compile_source: Compile
@@ -63,7 +60,6 @@ class PairSettler:
     """Compilations asked for: of judged texts and of renamed ones."""
     num_from_cache: int = 0
     """Of these, found in the compile cache."""
-    _seen: set[bytes] = field(default_factory=set)
     _hopeless: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -81,9 +77,7 @@ class PairSettler:
         if draft.structure in self._hopeless:
             raise Refused("structure rejected", self._hopeless[draft.structure])
         answer = self._judge_answer(draft)
-        messages = self._messages(draft, answer)
-        self._refuse_repeated(draft, messages)
-        return _pair(draft, messages, answer)
+        return _pair(draft, self._messages(draft, answer), answer)
 
     def _refuse_held_out(self, draft: CatalogueDraft) -> None:
         for task in (draft.original, draft.task):
@@ -139,18 +133,6 @@ class PairSettler:
                 raise Refused("not faster", message)
         return self.build_optimizer_prompt(draft.task, draft.shown.kept, shown)
 
-    def remember(self, pair: SFTPair) -> None:
-        """A pair of an earlier run: not to be made again."""
-        with self._lock:
-            self._seen.add(_identity(pair.messages, pair.source))
-
-    def _refuse_repeated(self, draft: CatalogueDraft, messages: tuple[Message, ...]) -> None:
-        identity = _identity(messages, draft.answer.kept)
-        with self._lock:
-            if identity in self._seen:
-                raise Refused("duplicate", "the same request was answered with the same tokens")
-            self._seen.add(identity)
-
     def _compile_counted(self, source: str) -> CompilationResult:
         result = self.compile_source(source)
         self._count(result.from_cache)
@@ -168,12 +150,6 @@ class PairSettler:
     @staticmethod
     def _rejected(draft: CatalogueDraft, reason: str, message: str) -> RejectedDraft:
         return RejectedDraft(task=draft.task.name, reason=reason, message=message, kind=draft.kind)
-
-
-def _identity(messages: Sequence[Message], source: str) -> bytes:
-    """The same for a request and an answer that differ in nothing but layout."""
-    words = "\0".join((*(message.content for message in messages), *tokens(source)))
-    return hashlib.sha256(words.encode()).digest()
 
 
 def under_new_names(evaluation: Evaluation, draft: CatalogueDraft, kernel: DressedKernel) -> Evaluation:
