@@ -312,7 +312,7 @@ def _wait_for_the_moment(
         seconds = chance.uniform(0, alone.seconds_before / 2)
         begin = time.monotonic()
         wait_until(process, lambda: time.monotonic() > begin + seconds)
-        made = "with" if list(folder.glob("runs/*/sft/pairs.jsonl")) else "without"
+        made = "with" if list(folder.glob("runs/*/sft/pairs.parquet")) else "without"
         return (
             f"{seconds:.1f} s after the start, {made} pairs, {steps_done(folder, phase)} steps were recorded"
         )
