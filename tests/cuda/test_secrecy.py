@@ -62,6 +62,6 @@ def test_a_stream_never_gives_the_same_number_twice_and_repeats_with_its_key() -
 
 
 def test_only_a_judge_without_a_clock_is_made_repeatable_and_a_given_secret_stays() -> None:
-    assert repeatable(JudgeConfig(), 17).secret == "run 17"
+    assert repeatable(JudgeConfig(executor="emulator"), 17).secret == "run 17"
     assert repeatable(JudgeConfig(secret="mine"), 17).secret == "mine"
     assert repeatable(JudgeConfig(executor="gpu"), 17).secret is None

@@ -24,6 +24,8 @@ from coding_framework.agents.models.loading import (
     quiet_transformers,
     stored_dtype,
 )
+from coding_framework.cuda.worker import Worker
+from coding_framework.errors import TrainingError, WorkerDied, WorkerRaised
 from coding_framework.monitoring.storage import storage_errors
 from coding_framework.training.rl.rollout_weights import RolloutWeights
 from coding_framework.training.rl.shards import Shards
@@ -35,6 +37,23 @@ _TEXT = """extern "C" __global__ void add(const float* x, const float* y, float*
 """
 _FLOAT16_DISTANCE = 0.02
 """In log-probability; bfloat16 is about 0.006 from float32 (docs/training.md)."""
+
+
+_TIMEOUT_S = 3600.0
+_MEMORY_BYTES = 2**40
+
+
+def export_apart(checkpoint: Path, start_model: Path, target: Path, dtype: str) -> None:
+    """`export_model` in a process of its own: it gives back the memory of two models, and nothing that is
+    loaded here matters. Distributed tensors cannot be read back beside certain other libraries.
+    """
+    with Worker(memory_limit_bytes=_MEMORY_BYTES, name="export") as worker:
+        try:
+            worker.call(
+                f"{__name__}:export_model", checkpoint, start_model, target, dtype, timeout_s=_TIMEOUT_S
+            )
+        except (WorkerRaised, WorkerDied) as error:
+            raise TrainingError(f"the weights in {checkpoint} could not be exported: {error}") from error
 
 
 def export_model(checkpoint: Path, start_model: Path, target: Path, dtype: str = "float32") -> None:

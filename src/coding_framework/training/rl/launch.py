@@ -19,13 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coding_framework.config import FrameworkConfig
-from coding_framework.cuda.worker import Worker
 from coding_framework.errors import (
     StorageError,
     TrainingError,
     TrainingInterrupted,
-    WorkerDied,
-    WorkerRaised,
 )
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
@@ -37,6 +34,7 @@ from coding_framework.training.rl.checkpoints import (
     prune_checkpoints,
 )
 from coding_framework.training.rl.environment import build_environment
+from coding_framework.training.rl.export import export_apart
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompts_file import num_prompts, write_prompts
@@ -52,9 +50,6 @@ ShouldStop = Callable[[], bool]
 _POLL_S = 0.5
 _FULL_BYTES = 2**22
 """With less left on the disk than that, somebody's write has failed or is about to."""
-_EXPORT = "coding_framework.training.rl.export:export_model"
-_EXPORT_TIMEOUT_S = 3600.0
-_EXPORT_MEMORY_BYTES = 2**40
 
 
 class RLResult(Record):
@@ -211,7 +206,7 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
     step, folder = latest
     if step < job.config.rl.steps:
         raise TrainingInterrupted(f"stopped after step {step} of {job.config.rl.steps}")
-    _export(folder, paths, job.config.model.dtype)
+    export_apart(folder, paths.model_path, paths.exported_model, job.config.model.dtype)
     prune_checkpoints(paths.checkpoints, keep=1)
     return RLResult(
         steps=step,
@@ -224,22 +219,3 @@ def _finish(job: RLJob, paths: RLPaths) -> RLResult:
 def _steps_done(paths: RLPaths) -> int:
     latest = latest_checkpoint(paths.checkpoints)
     return latest[0] if latest else 0
-
-
-def _export(checkpoint: Path, paths: RLPaths, dtype: str) -> None:
-    """In a process of its own: it gives back the memory of two models, and nothing loaded here matters.
-
-    Distributed tensors cannot be read back in a process that has certain other libraries loaded.
-    """
-    with Worker(memory_limit_bytes=_EXPORT_MEMORY_BYTES, name="export") as worker:
-        try:
-            worker.call(
-                _EXPORT,
-                checkpoint,
-                paths.model_path,
-                paths.exported_model,
-                dtype,
-                timeout_s=_EXPORT_TIMEOUT_S,
-            )
-        except (WorkerRaised, WorkerDied) as error:
-            raise TrainingError(f"the weights in {checkpoint} could not be exported: {error}") from error
