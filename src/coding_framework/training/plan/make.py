@@ -27,6 +27,7 @@ from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.sft_refusals import compiler_refusals, sft_refusals
 from coding_framework.training.plan.shape import model_shape
 from coding_framework.training.plan.sink_refusals import sink_refusals
+from coding_framework.training.plan.task_order import task_order_plan, task_order_refusals
 from coding_framework.training.plan.tasks import keep_to_the_run, task_notes, task_refusals
 from coding_framework.training.rl.leftovers import shared_bytes_left
 
@@ -47,6 +48,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         *compiler_refusals(resolved),
         *too_few_steps(run, resolved),
         *task_refusals(resolved, machine),
+        *task_order_refusals(resolved),
         *sink_refusals(resolved, machine),
         *no_room(resolved, _taken_up(machine, run), shape, at_most, run),
     ]
@@ -62,6 +64,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         phases=phases(resolved, machine, shape, tasks, progress),
         devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
+        task_order=task_order_plan(resolved, tasks),
         disk_bytes=disk_left(resolved, shape),
         tasks=task_notes(resolved),
         disk_at_most_bytes=at_most,
