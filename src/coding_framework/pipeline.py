@@ -365,7 +365,7 @@ async def evaluate_once(
     config = resolve(config, machine)
     raise_first(tuple(evaluation_refusals(config, machine)))
     where = EvaluationFolder(folder)
-    with where.alone(), open_pool(config.judge) as pool:
+    with open_pool(config.judge) as pool:
         asked = (
             catalogue_suite(config)
             if suite is None
@@ -378,7 +378,8 @@ async def evaluate_once(
         def keep(conversation: Conversation) -> None:
             append_line(file, conversation.model_dump_json())
 
-        await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
+        with where.alone():
+            await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
     return figures_in(where, ks)
 
 
