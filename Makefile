@@ -13,9 +13,9 @@ SIDE_BY_SIDE := $(addprefix tests/,training/test_usage_snippet.py data/test_task
 	cuda/analysis cuda/executors cuda/extension cuda/lint cuda/profiler cuda/toolchain \
 	$(patsubst %,cuda/test_%.py,compiler_choice compiler_parity compiler_prelude_values contract \
 	elements hostile_texts inputs judge_dtypes judge_hostile secrecy verdict_memory) \
-	$(patsubst %,cli/test_%.py,cli cli_data cli_rescore) data evaluation/test_held_out.py honest monitoring \
-	orchestration evaluation/test_bench_sft.py records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward rescoring \
-	reward_properties rl_advantage rl_export rl_overrides rl_presets rl_step_reports \
+	$(patsubst %,cli/test_%.py,cli cli_data cli_plugins cli_rescore) data honest monitoring \
+	orchestration evaluation records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward own_reward rescoring \
+	reward_properties rl_advantage rl_curves rl_export rl_overrides rl_presets rl_step_reports \
 	sft_by_agent sft_examples sft_packed sft_team sft_training))
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -32,7 +32,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV) (a few minutes the first time)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt "torch==2.13.0"
-	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,compare,serve,dev]"
+	@$(BIN)/python -m pip install $(PIP_FLAGS) -c constraints.txt -e ".[train,verl,compare,watch,serve,dev]"
 	@touch $@
 
 quick-test: $(STAMP) ## Train a small model end to end without a GPU: SFT, GRPO under verl, evaluation, report

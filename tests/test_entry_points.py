@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from coding_framework.cli import launch
+from coding_framework.cli.failures import carried_out
 from coding_framework.cli.system_check import CHECKS, check_system
 from coding_framework.config import FrameworkConfig, load_config
-from coding_framework.errors import ConfigError, NotAvailableError
+from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, TrainingInterrupted
 
 ROOT = Path(__file__).parents[1]
 
 
-def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, ROOT / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def resolve(*arguments: str) -> FrameworkConfig:
-    script = load_script("launch_complete_cuda_training")
-    config: FrameworkConfig = script.resolve(script.parse_arguments(list(arguments)))
-    return config
+    return launch.resolve(launch.parse_arguments(list(arguments)))
 
 
 def test_the_quick_test_is_the_quick_preset() -> None:
@@ -64,8 +53,60 @@ def test_eight_gpus_are_the_allocation_of_their_preset() -> None:
 def test_nonsense_is_refused_before_anything_starts() -> None:
     with pytest.raises(ConfigError, match=r"sft\.pairs"):
         resolve("--sft-examples=0")
-    with pytest.raises(ConfigError, match=r"rl\.steps"):
+    with pytest.raises(ConfigError, match="--num-episodes is -3: give 1 or more"):
         resolve("--num-episodes=-3")
+
+
+def test_pairs_that_are_asked_for_are_passed_over_twice_at_most() -> None:
+    few = resolve("--quick-test", "--sft-examples=30")
+    assert (few.sft.steps, few.sft.epochs) == (None, 2)
+    assert resolve("--quick-test", "--sft-examples=300").sft.steps == 64
+
+
+def test_a_flag_of_zero_beside_resume_is_refused_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(["--resume", "nowhere", "--num-gpus", "0"]) == 2
+    assert "--num-gpus would have no effect beside --resume" in capsys.readouterr().err
+
+
+def test_a_complaint_names_the_flag_that_was_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert launch.main(["--quick-test", "--sft-examples", "0", "--plan"]) == 2
+    assert "--sft-examples must be at least 1 (got 0)" in capsys.readouterr().err
+
+
+def test_how_to_go_on_is_said_by_both_doors(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        error = TrainingError("it broke")
+        error.add_note("continue with  cuda-rl train --resume RUN")
+        raise error
+
+    assert carried_out(fail) == 6
+    assert capsys.readouterr().err == "error: it broke\ncontinue with  cuda-rl train --resume RUN\n"
+
+
+def test_being_stopped_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    def stop() -> None:
+        raise TrainingInterrupted("stopped; what was finished is kept")
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    assert carried_out(stop) == 130
+    assert carried_out(interrupt) == 130
+    assert capsys.readouterr().err == "stopped; what was finished is kept\ninterrupted\n"
+
+
+def test_an_output_that_is_full_is_one_line_and_an_exit_code(tmp_path: Path) -> None:
+    script = ROOT / "launch_complete_cuda_training.py"
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(
+            [sys.executable, str(script), "--quick-test", "--plan"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+    assert answer.returncode == 5
+    assert answer.stderr == "error: the output cannot be written: No space left on device\n"
 
 
 def test_the_launch_script_reports_bad_input_with_an_exit_code(tmp_path: Path) -> None:

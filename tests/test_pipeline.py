@@ -32,6 +32,7 @@ SETTINGS = (
     "conversation.max_response_tokens=24",
     "evaluation.samples_per_task=1",
     "evaluation.include_train_tasks=false",
+    'monitoring.sinks=["tensorboard"]',
     'tasks.held_out=["scale", "gelu"]',
 )
 
@@ -48,6 +49,8 @@ def train(folder: Path, *arguments: str) -> subprocess.Popen[str]:
 
 @pytest.mark.slow
 def test_ctrl_c_in_the_middle_keeps_what_was_done_and_resume_finishes_it(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     model = write_tiny_model(tmp_path / "model", context=4096)
     options = [f"--set={setting}" for setting in (*SETTINGS, f"model.name={model}", "sft.steps=120")]
     first = train(tmp_path, "--config", "quick", *options)
@@ -69,6 +72,10 @@ def test_ctrl_c_in_the_middle_keeps_what_was_done_and_resume_finishes_it(tmp_pat
     steps = [point.step for point in run.read_metrics() if point.phase == "sft"]
     assert steps == sorted(set(steps)), "no step was done twice"
     assert steps[-1] == 120
+    sink = EventAccumulator(str(next((run.path / "tensorboard").iterdir())), size_guidance={"scalars": 0})
+    sink.Reload()
+    assert [event.step for event in sink.Scalars("sft/loss")] == steps
+    assert outcome["sinks_failed"] == {}
     assert (tmp_path / "logs" / "training.log").resolve() == run.log_file.resolve()
 
     third = train(tmp_path, "--resume", str(run.path), "--json")
@@ -90,8 +97,9 @@ def test_a_run_remembers_its_settled_config_and_its_plan(
     assert resume_config(run) == plan.config
     kept = TrainingPlan.model_validate_json((run.path / "plan.json").read_bytes())
     assert kept == plan.model_copy(update={"folder": run.path})
+    assert resume_config(run, ["monitoring.sample_every_s=1"]).monitoring.sample_every_s == 1
     again = make_plan(resume_config(run), look_at_machine(), run)
-    assert (again.config, again.settled, again.resumes) == (plan.config, (), True)
+    assert (again.config, again.settled, again.resumes) == (plan.config, plan.settled, True)
     assert start_run(again) == run
 
 

@@ -6,6 +6,7 @@ FrameworkError                 exit code 1
 │   ├── UnknownTaskError       no task of that name in the catalogue
 │   ├── CandidateInputError    the file given as a candidate is missing, empty or huge
 │   ├── ExpressionError        an integer expression that does not parse or evaluate
+│   ├── OwnCodeError           a reward or a model of the user's own failed while it was used
 │   └── ModelNotFoundError     no such model in the cache, on disk or on the hub
 ├── NotAvailableError          exit code 3: this machine lacks something; the message says what
 │   ├── MissingExtraError      an optional dependency; the message names the extra
@@ -53,6 +54,13 @@ class CandidateInputError(UserError):
 
 class ExpressionError(UserError):
     """An integer expression that does not parse, or has no value for the given dimensions."""
+
+
+class OwnCodeError(UserError):
+    """A reward or a model of the user's own raised, or gave back something else than it must.
+
+    Never turned into a low reward: whoever used it stops.
+    """
 
 
 class ModelNotFoundError(UserError):

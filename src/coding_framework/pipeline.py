@@ -10,23 +10,39 @@ from __future__ import annotations
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
 import structlog
+from pydantic import Field
 
-from coding_framework.agents.models.loading import release_memory
+from coding_framework.agents.models.loading import keep_to_cpu, release_memory
+from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.sft_pairs import DraftPair, SFTPair, generate_optimizer_pairs, generate_pairs
-from coding_framework.data.tasks.split import held_out_names, training_tasks
-from coding_framework.errors import TrainingInterrupted
+from coding_framework.data.sft_pairs import (
+    DraftPair,
+    RejectedDraft,
+    SFTPair,
+    generate_optimizer_pairs,
+    generate_pairs,
+)
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.run_tasks import with_kept_tasks
+from coding_framework.data.sources.sourced import CATALOGUE
+from coding_framework.data.tasks.split import (
+    catalogue_tasks,
+    evaluation_tasks,
+)
+from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.evaluate import evaluate_into, head_of, label_of
 from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
 from coding_framework.monitoring.evaluation_folder import EvaluationFolder
@@ -36,15 +52,19 @@ from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.run_state import MetricPoint
-from coding_framework.monitoring.storage import append_line, write_whole
-from coding_framework.records import Conversation, Evaluation, Message, Record, Task
+from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
+from coding_framework.monitoring.sinks.feed import SinkFeed
+from coding_framework.monitoring.storage import append_line, storage_errors, sync_below, write_whole
+from coding_framework.monitoring.system import SystemSampler
+from coding_framework.records import Conversation, Evaluation, Message, ModuleTask, Record, Task
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import look_at_machine
 from coding_framework.training.plan.records import TrainingPlan
 from coding_framework.training.plan.refusals import evaluation_refusals, raise_first
 from coding_framework.training.plan.resolve import resolve
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.plan.tasks import module_refusals
+from coding_framework.training.reward_functions.own_reward import reward_of
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.by_agent import GENERATOR_PHASE, OPTIMIZER_PHASE
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
@@ -66,6 +86,8 @@ class TrainingOutcome(Record):
     """The before/after table."""
     phase_seconds: dict[str, float]
     """Wall-clock time of each phase."""
+    sinks_failed: dict[str, str] = Field(default_factory=dict)
+    """Sinks that were switched off, and why; `metrics.jsonl` has their numbers."""
 
 
 class PhaseDone(Record):
@@ -77,6 +99,8 @@ class PhaseDone(Record):
     """How many pairs, or steps."""
     asked: int | None = None
     """How many steps the settings asked for: a run is extended by asking for more."""
+    epochs: float | None = None
+    """The same in passes over the pairs, where the settings said so."""
 
 
 class _StepCounter:
@@ -94,28 +118,50 @@ class Pipeline:
     """One training run in one folder."""
 
     def __init__(self, plan: TrainingPlan, run: RunFolder) -> None:
-        self.config = plan.config
+        self.config = with_kept_tasks(plan.config, run.path)
         self.run = run
         self._stop_requested = False
+        self._feed: SinkFeed | None = None
+        self._sampler: SystemSampler | None = None
 
     async def train(self) -> TrainingOutcome:
         """Every phase that is enabled and not done yet."""
-        with self.run.training_lock(), self._stopping_on_ctrl_c():
+        if not self.config.rl.num_gpus:
+            keep_to_cpu()
+        sampling = SystemSampler(self.config.monitoring.sample_every_s)
+        with self.run.training_lock(), self._stopping_on_ctrl_c(), sampling as self._sampler:
+            feed = self._feed = SinkFeed(self.run, self.config.monitoring)
             try:
-                base = self._fetch_model()
-                self._stop_if_asked()
-                start = self._sft(base) if self.config.sft.enabled else base
-                self._stop_if_asked()
-                trained = await self._rl(start) if self.config.rl.enabled else None
-                self._stop_if_asked()
-                stages = self._stages(base, start, trained)
-                evaluation = await self._evaluate(stages)
+                evaluation = await self._all_phases(feed)
             except TrainingInterrupted:
+                feed.close()
                 write_report(self.run)
                 raise
+            except Exception:
+                feed.close()
+                raise
+            failed = feed.close()
             report = write_report(self.run)
         seconds = {p.name: p.seconds for p in self.run.state().phases if p.seconds is not None}
-        return TrainingOutcome(run=self.run.path, report=report, evaluation=evaluation, phase_seconds=seconds)
+        return TrainingOutcome(
+            run=self.run.path,
+            report=report,
+            evaluation=evaluation,
+            phase_seconds=seconds,
+            sinks_failed=dict(failed),
+        )
+
+    async def _all_phases(self, feed: SinkFeed) -> EvaluationReport:
+        base = self._fetch_model()
+        self._stop_if_asked()
+        start = self._sft(base) if self.config.sft.enabled else base
+        feed.settle("sft")
+        self._stop_if_asked()
+        trained = await self._rl(start) if self.config.rl.enabled else None
+        feed.settle("rl")
+        self._stop_if_asked()
+        stages = self._stages(base, start, trained)
+        return await self._evaluate(stages)
 
     def _fetch_model(self) -> Path:
         start = time.monotonic()
@@ -137,27 +183,46 @@ class Pipeline:
 
     def _short_pairs(self, total: int) -> PhaseDone:
         """Templated pairs with short answers, for small models."""
-        from coding_framework.data.sft_pairs import PairReport, judge_pairs, write_pairs
+        from coding_framework.data.pairs.known import known_families
+        from coding_framework.data.pairs.settling import PairSettler
+        from coding_framework.data.pairs.workshop import kinds_of
+        from coding_framework.data.sft_pairs import PairReport, judge_pairs, known_pairs, write_pairs
+        from coding_framework.data.sources.overlap import open_held_out
 
         path = self.run.path / "sft" / "pairs.jsonl"
         settings = CompilerSettings.for_judge(self.config.judge)
+        known = known_families(self.config.tasks, kinds_of(self.config.sft.agents))
         with (
             CUDACompiler(settings) as compiler,
             open_pool(self.config.judge) as pool,
             progress_bar("judging pairs", total) as bar,
         ):
-            held_out = HeldOut(held_out_names(self.config.tasks), compiler.compile)
+            held_out = open_held_out(self.config.tasks, compiler.compile)
+            kept = 0
 
-            def on_judged(number: int, report: PairReport) -> None:
-                bar.advance(1, kept=len(report.pairs))
+            def on_settled(outcome: SFTPair | RejectedDraft) -> None:
+                nonlocal kept
+                kept += isinstance(outcome, SFTPair)
+                bar.advance(1, kept=kept)
                 self._stop_if_asked()
 
-            drafts = self._drafts(pool, total)
+            def on_judged(number: int, report: PairReport) -> None:
+                bar.advance(1, kept=kept + len(report.pairs))
+                self._stop_if_asked()
+
             workers = self.config.judge.num_workers
+            settler = PairSettler(pool, compiler.compile, generator_messages, _optimizer_prompt, held_out)
+            share = total // 2 if CATALOGUE in self.config.tasks.sources else total
+            made = known_pairs(known, share, self.config.run.seed, settler.settle, workers, on_settled)
+            left = total - len(made.pairs) if CATALOGUE in self.config.tasks.sources else 0
+            drafts = self._drafts(pool, left, held_out)
             report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
-        write_pairs(path, report.pairs)
-        log.info("pairs_judged", kept=len(report.pairs), rejected=report.reasons)
-        return PhaseDone(path=path, count=len(report.pairs))
+        pairs = (*made.pairs, *report.pairs)
+        write_pairs(path, pairs)
+        log.info(
+            "pairs_judged", kept=len(pairs), rejected=dict(Counter(made.rejected) + Counter(report.reasons))
+        )
+        return PhaseDone(path=path, count=len(pairs))
 
     def _pairs_of_families(self) -> PhaseDone:
         """Pairs over all tiers and families, with their card."""
@@ -178,15 +243,15 @@ class Pipeline:
         log.info("pairs_judged", kept=len(made.pairs), rejected=made.rejected, short=made.short)
         return PhaseDone(path=path, count=len(made.pairs))
 
-    def _drafts(self, pool: JudgePool, total: int) -> Iterator[DraftPair]:
+    def _drafts(self, pool: JudgePool, total: int, held_out: HeldOut) -> Iterator[DraftPair]:
         """Drafts for the generator and, from the same tasks, for the optimizer."""
-        tasks = training_tasks(self.config.tasks)
+        tasks = catalogue_tasks(self.config.tasks)
         agents = self.config.sft.agents
         optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
         generator = total - optimizer if "generator" in agents else 0
-        seed, exclude = self.config.run.seed, held_out_names(self.config.tasks)
-        yield from generate_pairs(tasks, generator, seed, exclude, generator_messages)
-        yield from generate_optimizer_pairs(tasks, optimizer, seed, exclude, pool.judge, _optimizer_prompt)
+        seed = self.config.run.seed
+        yield from generate_pairs(tasks, generator, seed, held_out, generator_messages)
+        yield from generate_optimizer_pairs(tasks, optimizer, seed, held_out, pool.judge, _optimizer_prompt)
 
     def _sft(self, base: Path) -> Path:
         from coding_framework.data.sft_pairs import read_pairs
@@ -196,7 +261,7 @@ class Pipeline:
         pairs_path = self._pairs()
         self._stop_if_asked()
         pairs = read_pairs(pairs_path)
-        asked = planned_steps(pairs, self.config.sft)
+        asked = planned_steps(pairs, self.config.sft, base)
         done = self.run.phase_result("sft", PhaseDone)
         if done is not None and asked <= (done.asked or done.count):
             return done.path
@@ -224,12 +289,15 @@ class Pipeline:
                 seed=self.config.run.seed,
                 on_start=lambda step: rewind(self.run, "sft", step),
                 on_step=on_step,
+                on_saved=lambda step: self._settle("sft", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
         self.run.mark_done(
             "sft",
-            PhaseDone(path=result.model_dir, count=len(result.losses), asked=asked),
+            PhaseDone(
+                path=result.model_dir, count=len(result.losses), asked=asked, epochs=self.config.sft.epochs
+            ),
             seconds=time.monotonic() - start,
         )
         release_memory()
@@ -251,7 +319,7 @@ class Pipeline:
         if done is not None:
             self.run.forget_phases("evaluation_rl", "evaluation")
         start = time.monotonic()
-        reward = CUDAPerformanceReward(self.config.reward)
+        reward = reward_of(self.config.reward)
         reached = _StepCounter()
         with progress_bar("GRPO (verl)", self.config.rl.all_steps) as bar:
 
@@ -267,10 +335,13 @@ class Pipeline:
                 run_dir=self.run.path,
                 model_path=start_model,
                 on_step=on_step,
+                on_saved=lambda step: self._settle("rl", step),
                 should_stop=lambda: self._stop_requested,
                 resume=True,
             )
             result = await trainer.train()
+        with storage_errors(result.model_path):
+            sync_below(result.model_path)
         # With a policy for each agent they were timed one by one.
         seconds = time.monotonic() - start if self.config.rl.adapters == "shared" else None
         self.run.mark_done("rl", PhaseDone(path=result.model_path, count=result.steps), seconds=seconds)
@@ -323,10 +394,19 @@ class Pipeline:
             self.run.mark_done(f"evaluation_{label}", done, seconds=time.monotonic() - start)
         return figures_in(folder)
 
-    def _metric(self, phase: str, step: int, values: dict[str, float], started_s: float) -> None:
+    def _metric(self, phase: MetricPhase, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
-        point = {"phase": phase, "step": step, "values": values, "elapsed_s": elapsed_s}
-        self.run.append_metric(MetricPoint.model_validate(point))
+        now = datetime.now(UTC)
+        system = self._sampler.take() if self._sampler is not None else {}
+        point = MetricPoint(
+            phase=phase, step=step, values=system | values, elapsed_s=elapsed_s, recorded_at=now
+        )
+        self.run.append_metric(point)
+
+    def _settle(self, phase: MetricPhase, step: int) -> None:
+        """A checkpoint holds this step: its numbers stay, and the sinks may have them."""
+        if self._feed is not None:
+            self._feed.settle(phase, step)
 
     def _stop_if_asked(self) -> None:
         if self._stop_requested:
@@ -348,7 +428,7 @@ class Pipeline:
             signal.signal(signal.SIGINT, before)
 
 
-def _optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[Message, ...]:
+def _optimizer_prompt(task: Task | ModuleTask, source: str, evaluation: Evaluation) -> tuple[Message, ...]:
     return optimizer_messages(task, evaluation, None)
 
 
@@ -361,9 +441,13 @@ async def evaluate_once(
     ks: Sequence[int] = (),
 ) -> ModelFigures:
     """One model outside a training, on the config's tasks or a folder's problems; goes on in `folder`."""
+    checked_reward(config.reward)
     machine = look_at_machine()
     config = resolve(config, machine)
-    raise_first(tuple(evaluation_refusals(config, machine)))
+    tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)] if suite is None else []
+    raise_first([*evaluation_refusals(config, machine), *module_refusals(config, machine, tasks)])
+    if not config.rl.num_gpus:
+        keep_to_cpu()
     where = EvaluationFolder(folder)
     with open_pool(config.judge) as pool:
         asked = (
@@ -371,7 +455,7 @@ async def evaluate_once(
             if suite is None
             else folder_suite(suite, config.judge, pool, skip_broken=skip_broken)
         )
-        path = fetch(config.model.name)
+        path = _own_model(config) or fetch(config.model.name)
         head = head_of(config, label_of(path), path, asked)
         file = folder / "conversations.jsonl"
 
@@ -381,6 +465,19 @@ async def evaluate_once(
         with where.alone():
             await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
     return figures_in(where, ks)
+
+
+def _own_model(config: FrameworkConfig) -> Path | None:
+    """The name of a model of one's own in place of a folder; nothing of it is fetched or loaded by us."""
+    if not names_own_model(config.model.name):
+        return None
+    given = [name for name in ("dtype", "attention") if getattr(config.model, name) != "auto"]
+    if given:
+        raise ConfigError(
+            f"model.name {config.model.name} is a model of your own, which {' and '.join(given)} would not "
+            "reach: leave them out"
+        )
+    return Path(config.model.name)
 
 
 def fetch(name: str) -> Path:

@@ -1,13 +1,15 @@
 """What every chat model must do, whoever runs the model: the suite of the seam `ChatModel`.
 
 All of them have the same small model behind them: in this process, through the front of vLLM with an
-engine of the same form, and through a server that speaks chat completions.
+engine of the same form, through a server that speaks chat completions, and through the example of a model of
+one's own, which asks it again while its answers do not compile.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +28,7 @@ from coding_framework.agents.models.batched_generator import BatchedGenerator
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings, TransformersChatModel
 from coding_framework.agents.models.chat_template import prompt_token_ids
 from coding_framework.agents.models.loading import load_causal_model, load_tokenizer
+from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.agents.models.openai_model import OpenAIChatModel, OpenAISettings
 from coding_framework.agents.models.vllm_model import VLLMChatModel
 from coding_framework.records import Generation, GenerationRequest, Message
@@ -94,7 +97,7 @@ def generator(tmp_path_factory: pytest.TempPathFactory) -> BatchedGenerator:
     return BatchedGenerator(load_causal_model(path), load_tokenizer(path))
 
 
-@pytest.fixture(params=["transformers", "vllm", "openai"])
+@pytest.fixture(params=["transformers", "vllm", "openai", "own"])
 def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -110,6 +113,16 @@ def server(kind: str, generator: BatchedGenerator) -> Iterator[ChatServer | None
     one.close()
 
 
+@pytest.fixture(autouse=True)
+def example(kind: str, generator: BatchedGenerator, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Where the example of a model of one's own is found, and what it asks."""
+    if kind == "own":
+        monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples" / "plugins")
+        monkeypatch.setenv("COMPILING_ANSWERS_BASE", generator.tokenizer.name_or_path)
+    yield
+    sys.modules.pop("compiling_answers", None)
+
+
 def open_model(kind: str, generator: BatchedGenerator, server: ChatServer | None) -> ChatModel:
     if kind == "transformers":
         return TransformersChatModel(generator, SETTINGS)
@@ -121,6 +134,8 @@ def open_model(kind: str, generator: BatchedGenerator, server: ChatServer | None
             context_limit=generator.context_limit,
             settings=SETTINGS,
         )
+    if kind == "own":
+        return open_chat_model("compiling_answers:compiling", settings=SETTINGS)
     assert server is not None
     return OpenAIChatModel(OpenAISettings(model="tiny", base_url=server.url), SETTINGS)
 

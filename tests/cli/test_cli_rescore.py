@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from coding_framework.config import FrameworkConfig
+from coding_framework.config import FrameworkConfig, RewardConfig
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Conversation, ConversationTurn, Generation, Message, Verdict
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
@@ -70,6 +71,27 @@ def test_a_program_gets_one_record(run: RunFolder) -> None:
     by_verdict = {row["group"]: row["new_mean"] for row in report["by_verdict"]}
     assert by_verdict["wrong_result"] == 0.0
     assert by_verdict["passed"] > 0.5
+
+
+def test_a_reward_of_ones_own_scores_a_run_that_had_another(run: RunFolder) -> None:
+    shutil.copy(Path(__file__).parents[2] / "examples" / "plugins" / "short_kernels.py", run.path.parent)
+    (run.path / "config.json").write_text(
+        FrameworkConfig(reward=RewardConfig(preset="gated", target_speedup=3)).model_dump_json()
+    )
+    function = ("--set", "reward.function=short_kernels:ShortKernels")
+    short, long = (
+        json.loads(rescore(str(run.path), *function, *more, "--json").stdout)
+        for more in ((), ("--set", "reward.options.prefer=long"))
+    )
+    assert short["reward"]["function"] == "short_kernels:ShortKernels"
+    assert short["reward"]["preset"] == "weighted", (
+        "settings begin at the defaults, not at the other reward's"
+    )
+    means = {row["group"]: row["new_mean"] for row in short["by_verdict"]}
+    assert means["passed"] == pytest.approx(0.3 + 0.7 * 800 / 809)
+    assert {row["group"]: row["new_mean"] for row in long["by_verdict"]}["passed"] < 0.31
+    stored = Path(short["written"]).read_text().splitlines()
+    assert {json.loads(line)["turns"][0]["reward"]["preset"] for line in stored} == {"short_kernels"}
 
 
 @pytest.mark.parametrize(

@@ -38,13 +38,20 @@ def test_override_values_are_read_as_toml_or_else_as_text() -> None:
     [
         ("rl.stepz=3", "config rl.stepz: unknown key; did you mean 'steps'?"),
         ("foo=3", "config foo: unknown key; known keys: run, model"),
-        ("rl.steps=0", "config rl.steps: Input should be greater than or equal to 1"),
-        ("rl.steps=many", "config rl.steps: Input should be a valid integer"),
+        ("rl.steps=0", "rl.steps must be at least 1 (got 0)"),
+        ("rl.steps=many", "rl.steps must be a whole number (got 'many')"),
         ("rl.steps", "has no '='"),
         ("run.seed.x=1", "run.seed"),
         ('tasks.train=["scale"]', "both trained on and held out"),
-        ("conversation.max_prompt_tokens=9000", "exceed 8192"),
+        ("rl.algorithm=sarsa", "rl.algorithm must be one of 'grpo', 'dapo' or 'ppo' (got 'sarsa')"),
+        ("rl.learning_rate=inf", "rl.learning_rate must be a finite number"),
+        ("rl.kl_coef=nan", "rl.kl_coef must be"),
+        ("rl.clip_low=5", "rl.clip_low must be below 1"),
+        ("rl.prompts_per_step=1000000000", "rl.prompts_per_step must be at most 100000"),
+        ("sft.agents=[]", "sft.agents must not be empty"),
+        ('sft.agents=["tester"]', "of which there are no pairs"),
         ("sft.max_length=64", "no pair would fit"),
+        ('monitoring.sinks=["wandb", "wandb"]', "monitoring.sinks names wandb twice"),
     ],
 )
 def test_nonsense_is_refused_with_the_key_and_what_it_should_be(override: str, complaint: str) -> None:
@@ -90,7 +97,7 @@ def test_epochs_on_the_command_line_replace_the_steps_of_the_file() -> None:
 @pytest.mark.parametrize(
     ("overrides", "complaint"),
     [
-        (["sft.epochs=3"], "less than or equal to 2"),
+        (["sft.epochs=3"], "sft.epochs must be at most 2"),
         (["sft.epochs=1", "sft.steps=5"], "give one of them"),
         (["sft.batch_tokens=512"], "fit into no row"),
     ],
@@ -98,3 +105,23 @@ def test_epochs_on_the_command_line_replace_the_steps_of_the_file() -> None:
 def test_settings_of_sft_that_contradict_each_other_are_refused(overrides: list[str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         load_config("quick", overrides)
+
+
+def test_null_leaves_a_setting_open_again() -> None:
+    config = load_config("quick", ["sft.steps=null", "rl.save_every=7"])
+    assert (config.sft.steps, config.rl.save_every) == (None, 7)
+    assert load_config("quick", ["sft.epochs=null"]).sft.steps == 64
+
+
+def test_a_folder_of_the_same_name_does_not_hide_a_preset(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "quick").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert load_config("quick").run.name == "quick"
+
+
+def test_left_open_sft_makes_two_passes_at_most() -> None:
+    assert load_config().sft.num_steps(1600) == 400
+    assert load_config().sft.num_steps(30) == 16
+    assert load_config("quick").sft.num_steps(30) == 64, "what is given stays"

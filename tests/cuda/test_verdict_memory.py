@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coding_framework.cuda.lanes import LaneAnswer, compiled_ahead
 from coding_framework.cuda.verdict_memory import VerdictMemory, restated
 from coding_framework.records import Candidate, Finding, Gate, Verdict
 from tests_support import EvaluationFactory
@@ -67,3 +68,11 @@ def test_a_rejection_cannot_be_restated(evaluations: EvaluationFactory) -> None:
             (),
             0.1,
         )
+
+
+def test_what_another_machine_compiled_ahead_counts_as_it_was_there(evaluations: EvaluationFactory) -> None:
+    found = LaneAnswer(None, "key", evaluations.compilation().model_copy(update={"from_cache": True}), 0.1)
+    told = compiled_ahead(found, evaluations.compilation())
+    assert told.compilation == evaluations.compilation()
+    assert not told.compilation.from_cache
+    assert compiled_ahead(LaneAnswer(None, "", None, 0.1), evaluations.compilation()).compilation is None

@@ -48,7 +48,7 @@ class TestPresets:
         ("override", "complaint"),
         [
             ("curriculum.window=20", "too short for tier 'tier 0'"),
-            ("curriculum.least_weight=0", "greater than 0"),
+            ("curriculum.least_weight=0", "must be above 0"),
             ("curriculum.preset=five", "three_tiers"),
             ("curriculum.reviewshare=0.1", "did you mean 'review_share'?"),
             (

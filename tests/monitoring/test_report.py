@@ -13,6 +13,7 @@ from coding_framework.config.tree import FrameworkConfig
 from coding_framework.monitoring import MetricPoint, RunFolder
 from coding_framework.monitoring.report import write_report
 from coding_framework.monitoring.run_history import read_history
+from coding_framework.monitoring.sinks.settled import Settled
 from coding_framework.records import (
     Candidate,
     CompilationResult,
@@ -209,7 +210,7 @@ def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
     for words in ("pass@8", "fast_1.5", "hidden failures", "refused hacks", "bootstrap over tasks", "tier 1"):
         assert words in text
     assert "a_name_nobody_knows" in text
-    assert text.count('class="plot"') == 5
+    assert text.count('class="plot"') == 6
     assert '<span class="t-keyword">__global__</span>' in text
 
 
@@ -287,6 +288,60 @@ def test_nothing_a_model_writes_becomes_markup(run: RunFolder) -> None:
     assert "\u202e" not in text
 
 
+WATCHED = {
+    "reward_turn1": 0.2,
+    "reward_turn2": 0.4,
+    "reward_generator": 0.2,
+    "reward_optimizer": 0.4,
+    "pass_rate_tier0": 0.5,
+    "pass_rate_tier2": 0.1,
+    "compile_rate_tier0": 0.9,
+    "policy_kl": 0.001,
+    "entropy_sampled": 0.7,
+    "clip_fraction": 0.01,
+    "answer_tokens_mean": 200.0,
+    "episodes_lost": 0.0,
+    "refused": 3.0,
+    "refused_too_fast": 3.0,
+    "refused_unsafe": 0.0,
+    "step_s": 50.0,
+    "sampling_s": 20.0,
+    "judging_alone_s": 10.0,
+    "update_s": 15.0,
+    "other_s": 5.0,
+    "judgements_per_s": 4.0,
+    "host_cores_busy": 1.5,
+    "gpu0_busy": 0.8,
+    "gpu11_busy": 0.4,
+}
+
+
+def test_the_curves_that_were_recorded_are_drawn_and_no_others(run: RunFolder) -> None:
+    fill_rl(run, 3)
+    before = page(run)
+    for step in (1, 2, 3):
+        run.append_metric(MetricPoint(phase="rl", step=step, values=WATCHED, elapsed_s=step))
+    after = page(run)
+    titles = (
+        *("Reward by turn", "Reward by agent", "Pass rate by tier", "Compile rate by tier", "Clipped"),
+        *("Distance of the policy", "Entropy", "Length of answers", "Lost", "Refused as hacks"),
+        *("Where the time of a step goes", "Judge, RL", "Cores at work, RL", "GPUs at work, RL"),
+    )
+    for title in titles:
+        assert f"<h3>{title}</h3>" not in before
+        assert f"<h3>{title}</h3>" in after
+    assert after.count('class="plot"') - before.count('class="plot"') == len(titles)
+    assert "Memory of the GPUs" not in after, "this machine did not tell"
+    for words in ("turn 2", "optimizer", "tier 2", "too fast", "GPU 0", "GPU 11", "judging alone 10 of 50"):
+        assert words in after
+    assert "step 1: unsafe" not in after, "no such verdict was given"
+
+
+def test_a_sink_that_was_switched_off_is_named(run: RunFolder) -> None:
+    Settled(failed={"wandb": "CommError: <no route>"}).write(run.path)
+    assert "The sink `wandb` was switched off (CommError: &lt;no route&gt;)" in page(run)
+
+
 def test_an_empty_run_says_so(run: RunFolder) -> None:
     text = page(run)
     assert "Nothing was recorded" in text
@@ -297,9 +352,9 @@ def test_an_empty_run_says_so(run: RunFolder) -> None:
 def test_an_interrupted_run_says_where_it_stopped(run: RunFolder) -> None:
     fill_sft(run, 25)
     text = page(run)
-    assert "unfinished: last recorded step is 25 of 400" in text
+    assert "unfinished: last recorded step is 25" in text, "how many there are follows from the pairs"
     assert "1 min 02 s so far" in text
-    assert text.count('class="plot"') == 1
+    assert text.count('class="plot"') == 2, "the loss, and folded the tokens a second"
 
 
 def test_a_skipped_phase_is_called_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

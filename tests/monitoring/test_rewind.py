@@ -9,6 +9,7 @@ import pytest
 from coding_framework.monitoring import MetricPoint, RunFolder
 from coding_framework.monitoring.rewind import rewind, rewind_evaluation
 from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.monitoring.storage import append_line, keep_lines
 from coding_framework.records import (
     Conversation,
     ConversationTurn,
@@ -93,3 +94,35 @@ def test_conversations_of_an_evaluation_go_whose_samples_were_not_stored_and_no_
 
 def test_a_run_without_records_has_nothing_to_take_back(run: RunFolder) -> None:
     assert rewind(run, "rl", 0) == 0
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+def test_an_end_that_goes_needs_no_room_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "steps"
+    file.write_text("keep 1\nkeep 2\ngo\ngo, torn")
+    with monkeypatch.context() as full:
+        full.setattr("coding_framework.monitoring.storage.replacing", refuse)
+        assert keep_lines(file, lambda line: line.startswith(b"keep")) == 2
+        assert keep_lines(file, lambda line: line.startswith(b"keep")) == 0
+        with pytest.raises(OSError, match="no room"):
+            keep_lines(file, lambda line: line == b"keep 2\n")
+    assert lines_of(file) == ["keep 1", "keep 2"]
+    assert keep_lines(file, lambda line: line == b"keep 2\n") == 1
+    assert lines_of(file) == ["keep 2"]
+
+
+def refuse(path: Path) -> None:
+    raise OSError(f"no room beside {path}")
+
+
+def test_a_last_line_without_its_end_stays_and_the_next_one_begins_anew(tmp_path: Path) -> None:
+    file = tmp_path / "steps"
+    file.write_text("go\nkeep 1")
+    assert keep_lines(file, lambda line: line.startswith(b"keep")) == 1
+    file.write_text("keep 1")
+    assert keep_lines(file, lambda line: line.startswith(b"keep")) == 0
+    append_line(file, "keep 2")
+    assert lines_of(file) == ["keep 1", "keep 2"]

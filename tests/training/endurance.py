@@ -1,13 +1,14 @@
 """Kill a training with SIGKILL at random moments, resume it, and compare with one that was left alone.
 
-    python tests/training/endurance.py sft --kills 10 --seed 1
-    python tests/training/endurance.py rl --kills 10 --seed 1
+    PYTHONPATH=tests python tests/training/endurance.py sft --kills 10 --seed 1
+    PYTHONPATH=tests python tests/training/endurance.py rl --kills 10 --seed 1
+    PYTHONPATH=tests python tests/training/endurance.py rl --variant ppo --kills 3 --steps 8 --set rl.epochs=2
 
 Each run is `cuda-rl train` in a process group of its own on a model of a few thousand weights. A kill
 hits the whole group at a moment that is drawn from the seed: mostly somewhere in the steps, sometimes
 before the first of them or in the evaluation. Checked are: the numbers of every step, that every step
 and every conversation stands in the run folder once and is the one of the uninterrupted run, and that
-no process of a killed start outlives it.
+no process of a killed start outlives it. A training that records nothing for ten minutes is ended and told.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ Phase = Literal["sft", "rl"]
 TASK = "vector_add"
 TOLERANCE = 1e-5
 _START_S = 600.0
+"""The longest that a start, a step or an end may take."""
 _ORDERLY = {
     "sft": ("loss", "learning_rate"),
     "rl": (
@@ -50,6 +52,7 @@ _ORDERLY = {
         "new_tokens",
         "episodes",
         "episodes_lost",
+        *("groups_drawn", "groups_thrown_away", "overlong_penalty", "value_loss", "value_explained"),
     ),
 }
 """What does not tell the time."""
@@ -72,6 +75,13 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
         *("conversation.max_prompt_tokens=512", "conversation.max_response_tokens=16"),
     ),
 }
+VARIANTS: dict[str, tuple[str, ...]] = {
+    "grpo": (),
+    "dapo": ("rl.algorithm=dapo",),
+    "ppo": ("rl.algorithm=ppo",),
+    "per_agent": ("rl.adapters=per_agent", "evaluation.max_turns=2"),
+}
+"""Other ways of RL; with a policy for each agent there are twice the steps."""
 STEPS: dict[str, int] = {"sft": 60, "rl": 16}
 Curve = dict[int, dict[str, float]]
 
@@ -86,14 +96,14 @@ class Outcome:
     """Of any number of any step to the uninterrupted run."""
 
 
-def options(phase: Phase, folder: Path, steps: int) -> list[str]:
+def options(phase: Phase, folder: Path, steps: int, more: Sequence[str] = ()) -> list[str]:
     model = folder / "model"
     if not model.exists():
         if phase == "rl":
             write_kernel_words_model(model, TASK)
         else:
             write_tiny_model(model, context=4096)
-    settings = (*_COMMON, *_SETTINGS[phase], f"{phase}.steps={steps}", f"model.name={model}")
+    settings = (*_COMMON, *_SETTINGS[phase], f"{phase}.steps={steps}", f"model.name={model}", *more)
     return [f"--set={setting}" for setting in settings]
 
 
@@ -114,8 +124,12 @@ def _log_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.log")
 
 
-def fresh(phase: Phase, folder: Path, steps: int) -> subprocess.Popen[str]:
-    return start(folder, "--config", "quick", *options(phase, folder, steps))
+def fresh(phase: Phase, folder: Path, steps: int, more: Sequence[str] = ()) -> subprocess.Popen[str]:
+    return start(folder, "--config", "quick", *options(phase, folder, steps, more))
+
+
+def last_step(steps: int, more: Sequence[str]) -> int:
+    return 2 * steps if "rl.adapters=per_agent" in more else steps
 
 
 def run_folder(folder: Path) -> RunFolder | None:
@@ -125,8 +139,8 @@ def run_folder(folder: Path) -> RunFolder | None:
 
 def wait_for(folder: Path, process: subprocess.Popen[str], code: int = 0) -> str:
     """Until the training has ended with this code; what it wrote to standard error."""
-    ended = process.wait(_START_S)
-    text = _log_of(folder).read_text()
+    wait_until(process, lambda: False)
+    ended, text = process.returncode, _log_of(folder).read_text()
     assert ended == code, f"{folder}: ended with {ended}: {text[-3000:]}"
     return text
 
@@ -210,32 +224,48 @@ class Alone:
     seconds_of_a_step: float
 
 
-def uninterrupted(phase: Phase, folder: Path, steps: int) -> Alone:
+def uninterrupted(phase: Phase, folder: Path, steps: int, more: Sequence[str] = ()) -> Alone:
     folder.mkdir()
-    begin = time.monotonic()
-    process = fresh(phase, folder, steps)
-    first = wait_until(process, lambda: steps_done(folder, phase) >= 1)
-    last = wait_until(process, lambda: steps_done(folder, phase) >= steps)
+    begin, total = time.monotonic(), last_step(steps, more)
+    process = fresh(phase, folder, steps, more)
+    first = wait_for_step(process, folder, phase, 1)
+    last = wait_for_step(process, folder, phase, total)
     wait_for(folder, process)
     run = run_folder(folder)
     assert run is not None
-    return Alone(run, first - begin, (last - first) / max(1, steps - 1))
+    return Alone(run, first - begin, (last - first) / max(1, total - 1))
 
 
-def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> float:
-    """When it holds, or the process has ended."""
+def wait_until(
+    process: subprocess.Popen[str], condition: Callable[[], bool], limit_s: float = _START_S
+) -> float:
+    """When it holds, or the process has ended. One that takes longer than the limit is killed."""
+    deadline = time.monotonic() + limit_s
     while process.poll() is None and not condition():
+        if time.monotonic() > deadline:
+            kill(process)
+            raise AssertionError(f"nothing came of process {process.pid} within {limit_s:.0f} s")
         time.sleep(0.02)
     return time.monotonic()
 
 
-def killed_and_resumed(phase: Phase, folder: Path, steps: int, kills: int, seed: int) -> Outcome:
+def wait_for_step(process: subprocess.Popen[str], folder: Path, phase: Phase, step: int) -> float:
+    """The limit holds for each step."""
+    now = time.monotonic()
+    for one in range(1, step + 1):
+        now = wait_until(process, lambda one=one: steps_done(folder, phase) >= one)  # type: ignore[misc]
+    return now
+
+
+def killed_and_resumed(
+    phase: Phase, folder: Path, steps: int, kills: int, seed: int, more: Sequence[str] = ()
+) -> Outcome:
     """Kill until it was killed so often, or all steps are done; let it end, and compare.
 
     A run that was not killed often enough is followed by a new one.
     """
     chance = random.Random(seed)
-    alone = uninterrupted(phase, folder / "alone", steps)
+    alone = uninterrupted(phase, folder / "alone", steps, more)
     say(f"alone: first step after {alone.seconds_before:.1f} s, {alone.seconds_of_a_step:.2f} s a step")
     outcome, number = Outcome(), 0
     while len(outcome.kills) < kills:
@@ -244,7 +274,7 @@ def killed_and_resumed(phase: Phase, folder: Path, steps: int, kills: int, seed:
         one.mkdir()
         # The model's path is a part of the settings that a run is recognised by.
         (one / "model").symlink_to(folder / "alone" / "model")
-        _kill_often(phase, one, steps, kills, alone, chance, outcome)
+        _kill_often(phase, one, steps, kills, alone, chance, outcome, more)
         run = run_folder(one)
         assert run is not None
         difference = compare(phase, alone.run, run)
@@ -271,17 +301,22 @@ def _kill_often(
     alone: Alone,
     chance: random.Random,
     outcome: Outcome,
+    more: Sequence[str],
 ) -> None:
-    process = fresh(phase, folder, steps)
-    while len(outcome.kills) < kills and steps_done(folder, phase) < steps:
-        where = _wait_for_the_moment(phase, folder, steps, process, alone, chance)
+    process, total = fresh(phase, folder, steps, more), last_step(steps, more)
+    while len(outcome.kills) < kills and steps_done(folder, phase) < total:
+        where = _wait_for_the_moment(phase, folder, total, process, alone, chance)
         if process.poll() is not None:
             break
         kill(process)
         outcome.kills.append(where)
         say(f"kill {len(outcome.kills)}: {where}")
         run = run_folder(folder)
-        process = fresh(phase, folder, steps) if run is None else start(folder, "--resume", str(run.path))
+        if run is None:
+            process = fresh(phase, folder, steps, more)
+        else:
+            process = start(folder, "--resume", str(run.path))
+    wait_for_step(process, folder, phase, total)
     wait_for(folder, process)
 
 
@@ -310,7 +345,7 @@ def _wait_for_the_moment(
             f"{seconds:.1f} s after the start, {made} pairs, {steps_done(folder, phase)} steps were recorded"
         )
     target = chance.randrange(done, steps)
-    wait_until(process, lambda: steps_done(folder, phase) >= max(1, target))
+    wait_for_step(process, folder, phase, max(1, target))
     seconds = chance.uniform(0, alone.seconds_of_a_step)
     time.sleep(seconds)
     return f"{seconds:.2f} s after step {target}, {steps_done(folder, phase)} steps were recorded"
@@ -327,12 +362,15 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--steps", type=int, default=None)
+    parser.add_argument("--variant", choices=sorted(VARIANTS), default="grpo")
+    parser.add_argument("--set", action="append", default=[], dest="more", metavar="KEY=VALUE")
     given = parser.parse_args()
+    more = (*VARIANTS[given.variant], *given.more)
     seed = given.seed if given.seed is not None else random.SystemRandom().randrange(10**6)
-    say(f"seed {seed}")
+    say(f"seed {seed}, {given.variant}")
     with tempfile.TemporaryDirectory(prefix="endurance-") as folder:
         steps = given.steps or STEPS[given.phase]
-        outcome = killed_and_resumed(given.phase, Path(folder), steps, given.kills, seed)
+        outcome = killed_and_resumed(given.phase, Path(folder), steps, given.kills, seed, more)
     say(json.dumps({"kills": len(outcome.kills), "largest_difference": outcome.largest_difference}))
 
 

@@ -14,8 +14,11 @@ def right_answer(task: str) -> str:
     return f"```cuda\n{get_task(task).baseline.strip()}\n```\n"
 
 
-def write_kernel_words_model(folder: Path, task: str) -> Path:
-    """Seven words: three marks of the chat, an unknown, plain text, a right and a broken answer."""
+def write_kernel_words_model(folder: Path, task: str, *kernels: str) -> Path:
+    """Seven words: three marks of the chat, an unknown, plain text, a right and a broken answer.
+
+    Right answers are those to the task, or the kernels that are given.
+    """
     import torch
     from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
@@ -24,7 +27,8 @@ def write_kernel_words_model(folder: Path, task: str) -> Path:
     backend = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.Whitespace()
     backend.add_special_tokens(SPECIAL_TOKENS)
-    backend.add_tokens([AddedToken(answer) for answer in (right_answer(task), BROKEN_ANSWER)])
+    right = [f"```cuda\n{kernel.strip()}\n```\n" for kernel in kernels] or [right_answer(task)]
+    backend.add_tokens([AddedToken(answer) for answer in (*right, BROKEN_ANSWER)])
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=backend,
         eos_token="<|im_end|>",

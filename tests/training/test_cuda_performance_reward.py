@@ -189,11 +189,11 @@ def test_an_agent_is_paid_by_its_own_weights_and_the_others_by_the_common_ones()
     ("override", "complaint"),
     [
         ("reward.weights.performance=0.9", "at most 1"),
-        ("reward.weights.compilation=-0.1", "greater than or equal to 0"),
+        ("reward.weights.compilation=-0.1", "must be at least 0"),
         ("reward.gated.correctness=0.05", "passing pays"),
         ("reward.agents.tester.correctnes=0.1", "did you mean 'correctness'?"),
         ("reward.agents.nobody.correctness=0.1", "reward.agents.nobody"),
-        ("reward.target_speedup=1", "greater than 1"),
+        ("reward.target_speedup=1", "must be above 1"),
         ("reward.efficiency.occupancyy=1", "did you mean 'occupancy'?"),
     ],
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -30,6 +32,15 @@ from coding_framework.training.rl.supervisor import descendants
 
 pytest.importorskip("verl")
 pytestmark = pytest.mark.slow
+
+
+def test_a_training_that_hangs_is_ended_and_told() -> None:
+    hanging = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], text=True, start_new_session=True
+    )
+    with pytest.raises(AssertionError, match="within 1 s"):
+        wait_until(hanging, lambda: False, limit_s=1)
+    assert hanging.poll() == -signal.SIGKILL
 
 
 def test_sft_that_is_killed_at_random_moments_gives_the_curve_of_one_that_is_not(tmp_path: Path) -> None:

@@ -69,9 +69,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
 
 def test_every_turn_is_scored_after_the_turns_before_it(run: RunFolder) -> None:
     turns = (MAKE.failed(Verdict.COMPILE_ERROR), MAKE.passed(1.2), MAKE.passed(1.8))
-    for reward in (RewardConfig(), GATED):
+    for reward in (CUDAPerformanceReward(), CUDAPerformanceReward(GATED)):
         rescored = rescore_conversation(conversation("a", *turns), reward, 0.8)
-        wanted = [CUDAPerformanceReward(reward)(turn, turns[:i]) for i, turn in enumerate(turns)]
+        wanted = [reward(turn, turns[:i]) for i, turn in enumerate(turns)]
         assert [turn.reward for turn in rescored.turns] == wanted
 
 
@@ -120,7 +120,7 @@ def test_the_digest_does_not_depend_on_the_order_of_settings() -> None:
 
 def test_each_agent_is_rescored_by_its_own_weights(run: RunFolder) -> None:
     own = RewardWeights(compilation=0, correctness=1, performance=0, efficiency=0, quality=0, improvement=0)
-    reward = RewardConfig(agents={"optimizer": own})
+    reward = CUDAPerformanceReward(RewardConfig(agents={"optimizer": own}))
     rescored = rescore_conversation(conversation("a", MAKE.passed(1.0), MAKE.passed(1.0)), reward, 0.8)
     assert [turn.reward.total for turn in rescored.turns] == [
         CUDAPerformanceReward()(MAKE.passed(1.0)).total,
@@ -148,11 +148,11 @@ def test_a_run_without_conversations_is_refused_and_nothing_is_left_behind(run: 
 
 def test_episodes_that_would_have_ended_elsewhere_are_counted() -> None:
     fast = conversation("a", MAKE.passed(2.0))
-    assert not rescore_conversation(fast, RewardConfig(), 0.8).stop_moves
-    harder = RewardConfig(target_speedup=100)
+    assert not rescore_conversation(fast, CUDAPerformanceReward(), 0.8).stop_moves
+    harder = CUDAPerformanceReward(RewardConfig(target_speedup=100))
     assert rescore_conversation(fast, harder, 0.8).stop_moves
     patient = conversation("a", MAKE.passed(2.0), MAKE.passed(2.0), MAKE.passed(2.0))
-    assert rescore_conversation(patient, RewardConfig(), 0.8).stop_moves
+    assert rescore_conversation(patient, CUDAPerformanceReward(), 0.8).stop_moves
 
 
 def test_memory_does_not_grow_with_the_number_of_conversations(run: RunFolder) -> None:

@@ -24,8 +24,9 @@ from coding_framework.config import (
 )
 from coding_framework.errors import ConfigError, TrainingError
 from coding_framework.training.plan import memory
+from coding_framework.training.plan.devices import card_users
 from coding_framework.training.plan.machine import Card, Machine
-from coding_framework.training.plan.make import card_users, make_plan
+from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.resolve import resolve
 from coding_framework.training.plan.shape import model_shape
 from coding_framework.training.rl.advantage import has_signal
@@ -270,6 +271,25 @@ def test_the_plan_knows_the_critic() -> None:
     assert ["critic" in plan.devices[0].used_by for plan in plans] == [False, True]
     assert plans[1].disk_bytes.value > plans[0].disk_bytes.value  # type: ignore[union-attr]
     assert card_users(resolve(config(algorithm="ppo", num_gpus=2), MACHINE))[1][:2] == ["actor", "critic"]
+
+
+def test_the_plan_knows_what_transformers_samples_with() -> None:
+    shape = model_shape("smollm2-135m-instruct")
+    assert shape is not None
+    with_adapter, without = (resolve(config(lora_rank=rank), MACHINE) for rank in (16, 0))
+    held = memory.rl_host(with_adapter, shape).parts
+    kept = "its layers without the adapter"
+    assert held["sampling model"] == 4 * shape.parameters
+    assert 0.9 * held["sampling model"] > held[kept] > 0.7 * held["sampling model"]
+    assert memory.rl_host(without, shape).parts[kept] == 0
+    on_cards = [
+        resolve(config(num_gpus=2, rollout="transformers", gpus=gpus), MACHINE)
+        for gpus in ({}, {"rollout": 1})
+    ]
+    beside, apart = (memory.rl_actor_card(one, shape).parts for one in on_cards)
+    assert beside["sampling model"] == 2 * shape.parameters
+    assert "sampling model" not in apart
+    assert memory.rl_rollout_card(on_cards[1], shape).parts["sampling model"] == 2 * shape.parameters
 
 
 def test_log_probabilities_are_recomputed_where_a_batch_is_used_more_than_once() -> None:

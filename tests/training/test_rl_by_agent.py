@@ -37,8 +37,11 @@ class Trainer:
     took: list[tuple[str | None, int]] = field(default_factory=list)
     jobs: list[RLJob] = field(default_factory=list)
     generators: list[Path] = field(default_factory=list)
+    saved: list[int] = field(default_factory=list)
 
-    async def run_rl(self, job: RLJob, *, on_step: Any, should_stop: Any, resume: bool) -> RLResult:
+    async def run_rl(
+        self, job: RLJob, *, on_step: Any, on_saved: Any, should_stop: Any, resume: bool
+    ) -> RLResult:
         self.jobs.append(job)
         paths = RLPaths(self.run.path, job.model_path, Path("/nowhere"), job.settings.agent)
         if not resume:
@@ -52,6 +55,7 @@ class Trainer:
             on_step(job.settings.steps_before + step, {"reward_mean": 0.0})
             (paths.checkpoints / f"global_step_{step}").mkdir(parents=True)
             (paths.checkpoints / "latest_checkpointed_iteration.txt").write_text(str(step))
+            on_saved(job.settings.steps_before + step)
         paths.exported_model.mkdir(parents=True, exist_ok=True)
         (paths.exported_model / "config.json").write_text("{}")
         return RLResult(
@@ -96,7 +100,9 @@ async def train(
         run.append_metric(MetricPoint(phase="rl", step=step, values=values, elapsed_s=1))
 
     try:
-        return trainer, await by_agent.run_rl_by_agent(job, on_step=note, resume=True)
+        return trainer, await by_agent.run_rl_by_agent(
+            job, on_step=note, on_saved=trainer.saved.append, resume=True
+        )
     except TrainingInterrupted:
         return trainer, None
 
@@ -113,7 +119,7 @@ async def test_the_optimizer_goes_on_from_the_trained_generator(
     assert trainer.took == [("generator", 1), ("generator", 2), ("optimizer", 1), ("optimizer", 2)]
     assert [one.settings.conversation.max_turns for one in trainer.jobs] == [1, 3]
     assert trainer.generators == [run.models / "rl" / "generator"]
-    assert steps_of(run) == [1, 2, 3, 4]
+    assert steps_of(run) == trainer.saved == [1, 2, 3, 4]
     assert (result.steps, result.model_path) == (4, run.models / "rl")
     found = read_agent_folder(result.model_path)
     assert found.model == result.model_path / "generator"

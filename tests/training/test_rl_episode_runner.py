@@ -11,11 +11,20 @@ from coding_framework.errors import WorkerDied
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Candidate, Evaluation, Generation, GenerationRequest, Task
 from coding_framework.training.rl.episode_runner import EpisodeFault, EpisodeRunner, turn_samples
+from coding_framework.training.rl.judge_counts import JudgeCounts
 from coding_framework.training.rl.step_reports import conversation_values
 from coding_framework.training.rl.worker_settings import WorkerSettings
 from tests_support import EvaluationFactory
 
 ANSWER = '```cuda\nextern "C" __global__ void k(float* y) {}\n```'
+
+ADDS = """```cuda
+// launch: add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void add(const float* a, const float* b, float* c, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) c[i] = a[i] + b[i];
+}
+```"""
 
 
 class FlakyJudge:
@@ -65,6 +74,27 @@ async def test_a_finished_episode_is_appended_to_the_run(settings: WorkerSetting
     stored = list(RunFolder(settings.run_dir).read_conversations())
     assert [one.conversation_id for one in stored] == [conversation.conversation_id]
     assert (stored[0].step, stored[0].phase, stored[0].task) == (4, "train", "vector_add")
+
+
+async def test_what_the_judge_counted_is_written_down_by_episode(
+    settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CODING_FRAMEWORK_CACHE", str(tmp_path / "cache"))
+    one = settings.model_copy(update={"judge": settings.judge.model_copy(update={"workers": 1})})
+    runner = EpisodeRunner(one)
+
+    async def adds(request: GenerationRequest) -> Generation:
+        return Generation(text=ADDS, prompt_token_ids=(1,), token_ids=(2,), log_probs=(-0.5,))
+
+    for step in (1, 2):
+        await runner.run("vector_add", adds, step=step, episode=f"step{step}n0-0")
+    lines = [JudgeCounts.model_validate_json(line) for line in one.judge_file.read_bytes().splitlines()]
+    first, second = (line.counts for line in lines)
+    assert [line.step for line in lines] == [1, 2]
+    assert (first.judged, first.compiled, first.compile_cache_hits) == (1, 1, 0)
+    assert (second.judged, second.compiled, second.compile_cache_hits) == (0, 0, 0)
+    assert second.remembered >= 1
+    assert first.waited_s > 0
 
 
 async def test_one_fault_of_the_judge_is_retried(settings: WorkerSettings) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kernel_words_model import write_kernel_words_model
 
+from coding_framework.agents.models.batched_generator import BatchedGenerator
 from coding_framework.config import ConversationConfig, FrameworkConfig, JudgeConfig, RLConfig
 from coding_framework.errors import TrainingError, TrainingInterrupted
 from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.storage import RecordReader
 from coding_framework.records import (
     AgentRole,
     Conversation,
@@ -60,22 +63,30 @@ def by_visit(*openings: Opening) -> dict[int, Opening]:
 
 
 def test_as_many_more_are_played_as_were_no_use() -> None:
-    assert to_play({}, 3) == [0, 1, 2]
+    assert to_play({}, 3, at_once=9) == [0, 1, 2]
     played = by_visit(opening(0), opening(1, is_open=False), opening(2, lost=True))
-    assert to_play(played, 3) == [3, 4]
-    played |= by_visit(opening(4))
-    assert to_play(played, 3) == [3], "what a stop left out comes first"
-    played |= by_visit(opening(3))
-    assert to_play(played, 3) == []
+    assert to_play(played, 3, at_once=9) == [3, 4]
+    played |= by_visit(opening(3), opening(4))
+    assert to_play(played, 3, at_once=9) == []
     assert [one.visit for one in chosen(played, 3)] == [0, 3, 4]
+
+
+def test_a_batch_that_was_played_in_part_is_played_whole() -> None:
+    assert to_play({}, 5, at_once=2) == [0, 1]
+    played = by_visit(opening(0), opening(1, is_open=False), opening(3), opening(4))
+    assert to_play(played, 5, at_once=2) == [2, 3]
+    played |= by_visit(opening(2))
+    assert to_play(played, 5, at_once=2) == [5], (
+        "what comes for the one that was no use is a batch of its own"
+    )
 
 
 def test_when_the_draws_are_used_up_the_openings_come_again() -> None:
     played = by_visit(*(opening(visit, is_open=visit in (2, 5)) for visit in range(2 * DRAWS)))
-    assert to_play(played, 2) == []
-    assert to_play(played, 3) == [2 * DRAWS]
+    assert to_play(played, 2, at_once=9) == []
+    assert to_play(played, 3, at_once=9) == [2 * DRAWS]
     played |= by_visit(*(opening(visit, is_open=False) for visit in range(2 * DRAWS, 3 * DRAWS)))
-    assert to_play(played, 3) == []
+    assert to_play(played, 3, at_once=9) == []
     assert [one.visit for one in chosen(played, 3)] == [2, 5, 2]
     assert chosen(by_visit(opening(0, is_open=False)), 1) == []
 
@@ -127,6 +138,27 @@ async def test_a_stopped_play_goes_on_where_it_was_and_gives_the_same(tmp_path: 
     assert what_was_said(await play_openings(stopped, model)) == what_was_said(whole)
     assert read_openings(file).items() >= before.items(), "nothing was played twice"
     assert not list(RunFolder(stopped.settings.run_dir).read_conversations()), "openings are no episodes"
+
+
+async def test_what_is_missing_of_a_batch_is_sampled_in_the_same_batch_again(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = job(tmp_path, model)
+    whole = await play_openings(killed, model)
+    file = killed.settings.openings_file
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if '"visit":1,' not in line))
+    assert sorted(read_openings(file)) == [0, 2]
+    batches: list[int] = []
+    generate = BatchedGenerator.generate
+
+    def listening(self: BatchedGenerator, prompts: Any, **settings: Any) -> Any:
+        batches.append(len(prompts))
+        return generate(self, prompts, **settings)
+
+    monkeypatch.setattr(BatchedGenerator, "generate", listening)
+    assert what_was_said(await play_openings(killed, model)) == what_was_said(whole)
+    assert batches == [2]
+    assert sorted(one.visit for one in RecordReader(file, Opening)) == [0, 1, 2], "each stands there once"
 
 
 async def test_a_generator_that_leaves_nothing_to_do_is_said(tmp_path: Path, model: Path) -> None:

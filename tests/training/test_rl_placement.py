@@ -33,7 +33,8 @@ def plan_of(preset: str, there: Machine, overrides: Sequence[str] = ()) -> Train
 
 
 def users(plan: TrainingPlan) -> list[tuple[str, ...]]:
-    return [device.used_by for device in plan.devices]
+    """During RL."""
+    return [tuple(role for role in device.used_by if role != "sft") for device in plan.devices]
 
 
 @pytest.mark.parametrize(
@@ -131,6 +132,19 @@ def test_times_of_cards_of_two_kinds_are_not_mixed() -> None:
     mixed = machine(0).model_copy(update={"cards": cards})
     with pytest.raises(ConfigError, match="cards of several kinds"):
         plan_of("one_gpu", mixed, ["rl.num_gpus=2", "judge.gpu_indices=[0, 1]"])
+
+
+def test_a_sink_that_is_unknown_or_not_installed_is_refused_with_what_to_do() -> None:
+    with pytest.raises(ConfigError, match="`tensorbord`, and there is no such sink"):
+        plan_of("quick", machine(0), ['monitoring.sinks=["tensorbord"]'])
+    asked = ['monitoring.sinks=["wandb", "trackio"]']
+    with_wandb = machine(0).model_copy(update={"packages": machine(0).packages | {"wandb"}})
+    with pytest.raises(
+        NotAvailableError, match=r"trackio, which is not installed: run  pip install '.*watch"
+    ):
+        plan_of("quick", with_wandb, asked)
+    both = with_wandb.model_copy(update={"packages": with_wandb.packages | {"trackio"}})
+    assert plan_of("quick", both, asked).config.monitoring.sinks == ("wandb", "trackio")
 
 
 @pytest.mark.parametrize(

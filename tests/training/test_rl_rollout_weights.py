@@ -43,6 +43,16 @@ def test_merging_again_replaces_the_earlier_adapter() -> None:
     assert torch.equal(model[1].weight, fresh[1].weight)
 
 
+def test_the_base_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights, copies = RolloutWeights(small_model()), []
+    clone = torch.Tensor.clone
+    monkeypatch.setattr(torch.Tensor, "clone", lambda self: copies.append(self.shape) or clone(self))
+    with torch.no_grad():
+        for seed in (1, 2, 3):
+            weights.merge_adapter(adapter(seed), scale=0.5)
+    assert copies == [(4, 3)]
+
+
 def test_full_weights_overwrite_by_name() -> None:
     model = small_model()
     with torch.no_grad():

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 
 from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig
+from coding_framework.cuda.pool import PoolCounts
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import append_line
 from coding_framework.records import Conversation, ConversationTurn, Generation, Message, Verdict
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.judge_counts import JudgeCounts
 from coding_framework.training.rl.overlong import OverlongShaping, overlong_values
 from coding_framework.training.rl.step_reports import LineTail, conversation_values
 from coding_framework.training.rl.step_watcher import StepWatcher
+from coding_framework.training.rl.turn_taking import ActivitySpan
 from coding_framework.training.rl.verl_log import last_error
 from coding_framework.training.rl.worker_settings import WorkerSettings
 from tests_support import EvaluationFactory
@@ -114,6 +117,24 @@ def test_a_step_is_reported_when_verl_logs_it_with_its_own_conversations(setting
     assert (point.values["grad_norm"], point.values["rollout_s"]) == (0.5, 3.0)
     append_line(log, json.dumps({"step": 2, "data": {}}))
     assert watcher.new_points()[0].values["pass_rate"] == 1.0
+
+
+def test_what_the_judge_counted_and_how_long_it_took_belongs_to_its_step(settings: WorkerSettings) -> None:
+    log = settings.rl_dir / "verl.jsonl"
+    watcher = StepWatcher(log, settings)
+    for step in (1, 2):
+        counts = JudgeCounts(step=step, counts=PoolCounts(judged=step, remembered=1, waited_s=6))
+        append_line(settings.judge_file, counts.model_dump_json())
+        span = ActivitySpan(step=step, activity="judging", seconds=2, entries=2, began_s=10 * step)
+        append_line(settings.activity_file, span.model_dump_json())
+    append_line(log, json.dumps({"step": 1, "data": {"timing_s/step": 9, "timing_s/update_actor": 3}}))
+    values = watcher.new_points()[0].values
+    assert (values["judged"], values["judgements_per_s"], values["judge_queue"]) == (1, 1, 3)
+    assert (values["judging_alone_s"], values["other_s"]) == (2, 4)
+    append_line(log, json.dumps({"step": 2, "data": {}}))
+    values = watcher.new_points()[0].values
+    assert values["judged"] == 2
+    assert "other_s" not in values
 
 
 def test_steps_of_a_second_policy_are_counted_on_from_the_first(settings: WorkerSettings) -> None:

@@ -96,7 +96,26 @@ def test_a_stopped_run_goes_on_with_the_agent_that_it_had_come_to(
     assert starts == [45]
     assert [(step.step, step.steps) for step in steps] == [(number, 60) for number in range(46, 61)]
     assert resumed.losses == trained.losses
-    assert planned_steps(PAIRS, settings()) == 60
+    assert planned_steps(PAIRS, settings(), model_path) == 60
+
+
+def test_pairs_that_are_too_long_are_no_steps_of_an_epoch(model_path: Path, tmp_path: Path) -> None:
+    long = [Pair("generator", QUESTION, "a" * 80) for _ in range(3)]
+    pairs, config = [*long, *PAIRS], settings(steps=None, epochs=2, batch_size=2, checkpoint_every=2)
+    seen: list[SFTStep] = []
+    with pytest.raises(TrainingInterrupted):
+        run_sft_by_agent(
+            pairs, config, model_path, tmp_path, on_step=seen.append, should_stop=lambda: len(seen) == 7
+        )
+    starts: list[int] = []
+    result = run_sft_by_agent(
+        pairs, config, model_path, tmp_path, on_start=starts.append, on_step=seen.append, resume=True
+    )
+    assert starts == [7]
+    assert [(step.step, step.steps) for step in seen] == [(number, 8) for number in range(1, 9)]
+    assert planned_steps(pairs, config, model_path) == len(result.losses) == 8
+    assert planned_steps(pairs, config.model_copy(update={"adapters": "shared"}), model_path) == 8
+    assert result.pairs_too_long == 3
 
 
 def test_the_folder_is_evaluated_like_a_model(

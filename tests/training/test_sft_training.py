@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from structlog.testing import capture_logs
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -31,6 +32,7 @@ from coding_framework.errors import (
 )
 from coding_framework.records import Message
 from coding_framework.training.sft.adapter import load_trainable
+from coding_framework.training.sft.checkpoint import STATE_FILE, WEIGHTS_FILE
 from coding_framework.training.sft.examples import Example
 from coding_framework.training.sft.loss import answer_loss, learning_rate_at, shared_prefix_length
 from coding_framework.training.sft.results import SFTStep
@@ -87,6 +89,7 @@ def test_training_lowers_the_loss_and_the_merged_model_gives_the_taught_answer(
 def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Path, tmp_path: Path) -> None:
     whole = run_sft(PAIRS, settings(), model_path, tmp_path / "whole", seed=5)
     steps: list[SFTStep] = []
+    saved: list[int] = []
     with pytest.raises(TrainingInterrupted, match="step 3 of 6"):
         run_sft(
             PAIRS,
@@ -94,9 +97,11 @@ def test_a_stopped_and_resumed_run_repeats_the_uninterrupted_one(model_path: Pat
             model_path,
             tmp_path / "parts",
             on_step=steps.append,
+            on_saved=saved.append,
             should_stop=lambda: len(steps) == 3,
             seed=5,
         )
+    assert saved[-1] == 3, "what a stop has saved is told before it is raised"
     resumed = run_sft(
         PAIRS, settings(), model_path, tmp_path / "parts", on_step=steps.append, resume=True, seed=5
     )
@@ -241,6 +246,53 @@ def test_a_full_disk_leaves_the_last_checkpoint_intact_and_resumable(
     assert len(result.losses) == 6
 
 
+@pytest.mark.parametrize("file", [WEIGHTS_FILE, STATE_FILE])
+@pytest.mark.parametrize("left", [0, 200, None])
+def test_a_torn_checkpoint_is_passed_over_for_the_one_before(
+    model_path: Path, tmp_path: Path, file: str, left: int | None
+) -> None:
+    seen: list[SFTStep] = []
+    with pytest.raises(TrainingInterrupted):
+        run_sft(
+            PAIRS,
+            settings(),
+            model_path,
+            tmp_path,
+            on_step=seen.append,
+            should_stop=lambda: len(seen) == 4,
+        )
+    torn = tmp_path / "checkpoints" / "step_000004" / file
+    if left is None:
+        torn.unlink()
+    else:
+        os.truncate(torn, left)
+    starts: list[int] = []
+    with capture_logs() as events:
+        result = run_sft(PAIRS, settings(), model_path, tmp_path, on_start=starts.append, resume=True)
+    assert starts == [2]
+    assert result.losses[:4] == tuple(step.loss for step in seen)
+    assert [event["path"] for event in events if event["log_level"] == "warning"] == [str(torn.parent)]
+
+
+def test_a_checkpoint_is_synced_before_it_takes_its_name(
+    model_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def listening(descriptor: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    monkeypatch.setattr("coding_framework.monitoring.storage.os.fsync", listening)
+    with pytest.raises(TrainingInterrupted):
+        run_sft(PAIRS, settings(), model_path, tmp_path, should_stop=lambda: True)
+    folder = (tmp_path / "checkpoints").resolve()
+    beside = folder / ".step_000001.partial"
+    assert set(synced[:2]) == {str(beside / name) for name in (WEIGHTS_FILE, STATE_FILE)}
+    assert synced[2:] == [str(beside), str(folder)]
+
+
 def test_resuming_with_other_pairs_is_refused(model_path: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingInterrupted):
         run_sft(PAIRS, settings(), model_path, tmp_path, should_stop=lambda: True)
@@ -256,7 +308,9 @@ def test_old_checkpoints_are_removed_and_of_a_finished_run_the_last_one_stays(
     def on_step(step: SFTStep) -> None:
         seen.append(sorted(path.name for path in (tmp_path / "checkpoints").glob("step_*")))
 
-    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, on_step=on_step)
+    saved: list[int] = []
+    run_sft(PAIRS, settings(checkpoint_every=1), model_path, tmp_path, on_step=on_step, on_saved=saved.append)
+    assert saved == [1, 2, 3, 4, 5, 6], "each checkpoint is told of once"
     assert seen[-1] == ["step_000004", "step_000005"]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step_000006"]
 

@@ -55,7 +55,7 @@ _LANGUAGE = {"kernel": "cuda", "extension": "cuda", "module": "python"}
 
 def default_contract(task: Task | ModuleTask) -> Contract:
     """What an agent is asked for where nobody says otherwise."""
-    return "module" if isinstance(task, ModuleTask) else "kernel"
+    return task.contract if isinstance(task, ModuleTask) else "kernel"
 
 
 def generator_messages(task: Task | ModuleTask, contract: Contract | None = None) -> tuple[Message, ...]:

@@ -126,7 +126,7 @@ class AgentSpecializer:
 
 
 def _with_agent_weights(reward: RewardConfig) -> RewardConfig:
-    usual = AGENT_WEIGHTS if reward.weights == RewardWeights() else {}
+    usual = AGENT_WEIGHTS if reward.is_built_in and reward.weights == RewardWeights() else {}
     return reward.model_copy(update={"agents": {**usual, **reward.agents}})
 
 

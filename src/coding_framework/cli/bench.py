@@ -118,10 +118,12 @@ def pairs(
     json: JsonOption = False,
 ) -> None:
     """Training pairs made and judged in a minute, over all tiers, and what was shared between them."""
+    from functools import partial
+
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
+    from coding_framework.data.sources.overlap import open_held_out
     from coding_framework.data.tasks import all_tasks
-    from coding_framework.data.tasks.split import held_out_names
     from coding_framework.evaluation.bench.pairs_bench import bench_pairs
 
     chosen = _judge_config(config, set_, executor, workers)
@@ -130,7 +132,7 @@ def pairs(
         result = bench_pairs(
             chosen,
             all_tasks(),
-            held_out_names(loaded.tasks),
+            partial(open_held_out, loaded.tasks),
             seconds=seconds,
             seed=loaded.run.seed,
             on_done=step("pairs", 0),

@@ -36,6 +36,7 @@ def sft(
     json: JsonOption = False,
 ) -> None:
     """Tokens a second (prompt and answer) of SFT, and where a step's time goes."""
+    from coding_framework.agents.models.loading import keep_to_cpu
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
     from coding_framework.data.sft_pairs import read_pairs
@@ -48,6 +49,8 @@ def sft(
     given = {key: value for key, value in named.items() if value}
     loaded = load_config(config, set_ or (), {**given, "rl.enabled": False})
     chosen = make_plan(loaded, look_at_machine()).config
+    if not chosen.rl.num_gpus:
+        keep_to_cpu()
     trainers = 2 if compare else 1
     with steps_shown() as step:
         result = bench_sft(

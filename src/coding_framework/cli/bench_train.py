@@ -32,7 +32,7 @@ def train(
     json: JsonOption = False,
 ) -> None:
     """SFT (as `bench sft` has it) and RL: the start by its stages, a step by its parts, tokens a second."""
-    from coding_framework.agents.models.loading import release_memory
+    from coding_framework.agents.models.loading import keep_to_cpu, release_memory
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
     from coding_framework.evaluation.bench.sft_bench import bench_sft
@@ -44,6 +44,8 @@ def train(
     machine = look_at_machine()
     asked = load_config(config, set_ or (), {"model.name": model} if model else {})
     chosen = make_plan(asked, machine).config
+    if not chosen.rl.num_gpus:
+        keep_to_cpu()
     path, warm_start = fetch(chosen.model.name), None
     with steps_shown() as step:
         if chosen.sft.enabled:
@@ -67,10 +69,11 @@ def _show(result: BenchTrainResult) -> None:
         show_sft(result.sft)
     from coding_framework.cli.output import stdout_console
 
+    turns = f"{result.max_turns} turn{'' if result.max_turns == 1 else 's'}"
     table = Table(
         *("what", "figure"),
         title=f"{result.model}, {result.weights}, {result.device}: {result.prompts} × {result.group_size} "
-        f"episodes of {result.max_turns} turn(s), {result.max_prompt_tokens} + "
+        f"episodes of {turns}, {result.max_prompt_tokens} + "
         f"{result.max_response_tokens} tokens, judged by {result.judged}",
     )
     for name, value in _rows(result):

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 def evaluate(
     model: Annotated[
         str | None,
-        typer.Argument(help="Embedded model, local folder or Hugging Face name; the config's by default."),
+        typer.Argument(
+            help="Embedded model, local folder, Hugging Face name, or module:attribute for a model of your "
+            "own; the config's by default."
+        ),
     ] = None,
     suite: Annotated[
         Path | None,

@@ -14,11 +14,13 @@ from coding_framework.records import Record
 EXTRAS = {
     "train": ("torch", "transformers", "peft"),
     "verl": ("verl", "ray"),
+    "watch": ("tensorboard", "wandb", "trackio"),
     "serve": ("fastapi", "uvicorn"),
 }
 EXTRA_GIVES = {
     "train": "SFT, sampling in this process, the report's plots",
     "verl": "reinforcement learning",
+    "watch": "TensorBoard, wandb and trackio beside metrics.jsonl",
     "serve": "serving a trained model",
 }
 
@@ -82,7 +84,10 @@ def _hardware() -> MachineItem:
     free_gb = shutil.disk_usage(Path.cwd()).free / 2**30
     detail = f"{os.cpu_count()} cores, {memory_gb:.0f} GiB memory, {free_gb:.0f} GiB free disk"
     return MachineItem(
-        name="machine", present=free_gb > 5, detail=detail, gives="runs need about 5 GiB of disk"
+        name="machine",
+        present=free_gb > 5,
+        detail=detail,
+        gives="5 GiB of disk hold the quick run; `cuda-rl train --plan` says what others need",
     )
 
 

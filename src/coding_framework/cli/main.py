@@ -22,7 +22,7 @@ from coding_framework.cli import (
     tasks,
     train,
 )
-from coding_framework.errors import FrameworkError
+from coding_framework.cli.failures import carried_out
 
 app = typer.Typer(
     name="cuda-rl",
@@ -65,16 +65,7 @@ def root(
 
 def main() -> None:
     """Run; a known error is one message on standard error and its own exit code."""
-    try:
-        app()
-    except FrameworkError as error:
-        typer.secho(f"error: {error}", err=True, fg=typer.colors.RED)
-        for note in getattr(error, "__notes__", ()):
-            typer.echo(note, err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.secho("interrupted", err=True, fg=typer.colors.YELLOW)
-        sys.exit(130)
+    sys.exit(carried_out(app))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -46,7 +47,8 @@ def optimize(
         typer.Option(
             "--model",
             "-m",
-            help="smollm2, a model folder, vllm:PATH, or openai:MODEL@URL.",
+            help="smollm2, a model folder, vllm:PATH, openai:MODEL@URL, or module:attribute for a model of "
+            "your own.",
             show_default="smollm2",
         ),
     ] = None,
@@ -81,13 +83,19 @@ def optimize(
     if resume:
         settings = resumed_settings(folder, file, chosen, fixed=any((turns, executor, config, set_)))
     else:
-        overrides = [*(() if config else _DEFAULTS), *(set_ or ())]
+        overrides = [*(() if config else _defaults(set_ or ())), *(set_ or ())]
         overrides += [f"conversation.max_turns={turns}"] if turns else []
         overrides += [f"judge.executor={executor}"] if executor else []
         settings = fresh_settings(folder, file, chosen, config, overrides)
     outcome = _run(file, settings, folder, json=json)
     if not outcome.improved:
         raise typer.Exit(NOTHING_BETTER)
+
+
+def _defaults(overrides: Sequence[str]) -> Iterator[str]:
+    """A reward of one's own has a scale of its own."""
+    own = any(text.strip().startswith("reward.function") for text in overrides)
+    return (default for default in _DEFAULTS if not (own and default.startswith("reward.")))
 
 
 def _run(file: str, settings: OptimizeSettings, folder: OptimizeFolder, *, json: bool) -> OptimizeOutcome:
@@ -130,7 +138,7 @@ def _optimization(
     problem: Problem, settings: OptimizeSettings, folder: OptimizeFolder, pool: JudgePool
 ) -> Optimization:
     from coding_framework.orchestration.optimizing import Optimization
-    from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+    from coding_framework.training.reward_functions.trial import checked_reward
 
     async def judge_afresh(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         pool.forget()
@@ -143,7 +151,7 @@ def _optimization(
         folder,
         judge=pool.judge_async,
         confirm=judge_afresh,
-        reward=CUDAPerformanceReward(settings.reward),
+        reward=checked_reward(settings.reward),
         is_faster=is_faster,
     )
 

@@ -32,10 +32,13 @@ def rescore(
     if strange:
         raise UserError(f"rescore changes the reward alone: --set {strange[0]} is not a key under reward.")
     config = load_config(folder.path / "config.json", overrides)
+    # Another function starts from the defaults: the run's settings were those of its own.
+    function = any(text.partition("=")[0].strip() == "reward.function" for text in overrides)
+    reward = load_config(None, overrides).reward if function else config.reward
     with progress_bar("rescoring", None) as bar:
         report = rescore_run(
             folder,
-            config.reward,
+            reward,
             early_stop_reward=config.conversation.early_stop_reward,
             on_conversation=bar.advance,
         )
@@ -50,7 +53,7 @@ def _show(report: RescoreReport) -> None:
 
     from coding_framework.cli.output import stdout_console
 
-    table = Table(title=f"Mean reward of a turn, as stored and under '{report.reward.preset}'")
+    table = Table(title=f"Mean reward of a turn, as stored and under {report.reward.title}")
     for name in ("", "turns", "stored", "now", "change"):
         table.add_column(name, justify="right" if name else "left")
     for rows in ((report.overall,), report.by_agent, report.by_task, report.by_verdict):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
-from coding_framework.errors import FrameworkError, TrainingInterrupted, UserError
+from coding_framework.errors import FrameworkError, NotAvailableError, TrainingInterrupted, UserError
 
 if TYPE_CHECKING:
     from coding_framework.config import FrameworkConfig
@@ -80,11 +80,23 @@ def run_training(plan: TrainingPlan) -> TrainingOutcome:
             f"stopped; what was finished is kept. Continue with  cuda-rl train --resume {run.path}"
         ) from None
     except FrameworkError as error:
-        error.add_note(
-            f"what was finished is kept; once the cause is gone, continue with  "
-            f"cuda-rl train --resume {run.path}"
-        )
+        error.add_note(_how_to_go_on(error, run, new=not plan.resumes))
         raise
+
+
+def _how_to_go_on(error: FrameworkError, run: RunFolder, *, new: bool) -> str:
+    """A new run in which nothing was made is removed: what was asked for has to be asked anew."""
+    from coding_framework.training.plan.changes import has_begun
+
+    asked = isinstance(error, UserError | NotAvailableError)
+    if new and asked and not has_begun(run):
+        run.discard()
+        return f"nothing was made yet, so {run.path} was removed: start again once that is changed"
+    fixed = "; a setting that has shaped it can be changed in a new run only" if asked else ""
+    return (
+        f"what was finished is kept{fixed}. Once the cause is gone, continue with  "
+        f"cuda-rl train --resume {run.path}"
+    )
 
 
 def show_outcome(outcome: TrainingOutcome) -> None:
@@ -96,4 +108,10 @@ def show_outcome(outcome: TrainingOutcome) -> None:
     show_evaluation(console, outcome.evaluation.models)
     phases = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in outcome.phase_seconds.items())
     console.print(f"time: {phases}", markup=False, soft_wrap=True)
+    for name, why in outcome.sinks_failed.items():
+        console.print(
+            f"the sink {name} was switched off ({why}): metrics.jsonl has its numbers",
+            markup=False,
+            soft_wrap=True,
+        )
     console.print(f"report: {outcome.report}", markup=False, soft_wrap=True)

@@ -3,7 +3,9 @@
 from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig, CurriculumTier
 from coding_framework.config.load import build_config, load_config, preset_dir
+from coding_framework.config.monitoring import MonitoringConfig
 from coding_framework.config.reward import (
+    BUILT_IN,
     EfficiencyWeights,
     GatedWeights,
     QualityWeights,
@@ -24,6 +26,7 @@ from coding_framework.config.tree import (
 )
 
 __all__ = [
+    "BUILT_IN",
     "ConversationConfig",
     "CorrectionConfig",
     "CurriculumConfig",
@@ -37,6 +40,7 @@ __all__ = [
     "JudgeConfig",
     "KLBandConfig",
     "ModelConfig",
+    "MonitoringConfig",
     "PPOConfig",
     "QualityWeights",
     "RLConfig",

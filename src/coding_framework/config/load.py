@@ -39,7 +39,7 @@ def load_config(
         given[key.strip()] = _parse_value(raw.strip())
     given |= values or {}
     for one, other in (*EITHER_OR, *((other, one) for one, other in EITHER_OR)):
-        if one in given and other not in given:
+        if given.get(one) is not None and other not in given:
             _put(tree, other, None)
     for key, value in given.items():
         _put(tree, key, value)
@@ -56,7 +56,7 @@ def build_config(tree: Mapping[str, Any]) -> FrameworkConfig:
 
 def _read(source: str | Path) -> dict[str, Any]:
     path = Path(source)
-    if not path.suffix and not path.exists():
+    if not path.suffix and not path.is_file():
         path = preset_dir() / f"{source}.toml"
     if not path.is_file():
         presets = ", ".join(sorted(p.stem for p in preset_dir().glob("*.toml")))
@@ -82,7 +82,9 @@ def _put(tree: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _parse_value(raw: str) -> Any:
-    """TOML syntax where it parses, else a plain string: `0.1`, `true`, `["a"]`, `gated`."""
+    """TOML syntax where it parses, else text: `0.1`, `true`, `["a"]`, `gated`; `null` leaves open."""
+    if raw == "null":
+        return None
     try:
         return tomllib.loads(f"value = {raw}")["value"]
     except tomllib.TOMLDecodeError:
@@ -90,13 +92,40 @@ def _parse_value(raw: str) -> Any:
 
 
 def _explain(item: Any) -> str:
+    """In words of the config, not of the library that checks it."""
     location = ".".join(str(part) for part in item["loc"])
-    if item["type"] != "extra_forbidden":
-        return f"config {location or '(whole)'}: {item['msg']} (got {item['input']!r:.80})"
-    known = _fields_at(item["loc"][:-1])
-    close = get_close_matches(str(item["loc"][-1]), known, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else f"; known keys: {', '.join(known)}"
-    return f"config {location}: unknown key{hint}"
+    if item["type"] == "extra_forbidden":
+        known = _fields_at(item["loc"][:-1])
+        close = get_close_matches(str(item["loc"][-1]), known, n=1)
+        hint = f"; did you mean '{close[0]}'?" if close else f"; known keys: {', '.join(known)}"
+        return f"config {location or '(no name)'}: unknown key{hint}"
+    context = item.get("ctx", {})
+    if item["type"] == "value_error":
+        return str(context["error"])
+    words = _WORDS.get(item["type"])
+    said = words.format(**context) if words else f"is not as it should be: {item['msg']}"
+    return f"{location or 'the config'} {said} (got {item['input']!r:.80})"
+
+
+_WORDS = {
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be above {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be below {lt}",
+    **dict.fromkeys(
+        ("int_parsing", "int_type", "int_from_float", "int_parsing_size"), "must be a whole number"
+    ),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
+    **dict.fromkeys(("string_type", "path_type"), "must be text"),
+    **dict.fromkeys(("tuple_type", "list_type"), "must be a list"),
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "must be a section with keys"),
+    "literal_error": "must be one of {expected}",
+    "string_pattern_mismatch": "must look like {pattern}",
+    "string_too_short": "must not be empty",
+    "too_short": "must not be empty",
+}
+"""What pydantic's kinds of error mean to whoever wrote the value."""
 
 
 def _fields_at(location: tuple[int | str, ...]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
@@ -96,9 +96,18 @@ class GatedWeights(Record):
         return self
 
 
+BUILT_IN = "built-in"
+"""`reward.function` where nobody named one of their own."""
+
+
 class RewardConfig(Record):
     """Which reward, and its scale."""
 
+    function: str = Field(default=BUILT_IN, min_length=1)
+    """`built-in`, or a reward of your own: `module:attribute`, or the name of an installed entry point of the
+    group `coding_framework.rewards`. A class is given these settings, a function none."""
+    options: dict[str, JsonValue] = Field(default_factory=dict)
+    """Settings of a class of your own that have no name here."""
     preset: Literal["weighted", "gated", "mixed"] = "weighted"
     """`weighted`: five weighted parts; `gated`: nothing unless it compiles and passes; `mixed`: both."""
     gated_share: float = Field(default=0.5, ge=0, le=1)
@@ -117,3 +126,18 @@ class RewardConfig(Record):
     """Signs behind the quality part."""
     agents: dict[AgentRole, RewardWeights] = Field(default_factory=dict)
     """Weights of the `weighted` preset for single agents; the gate is the same for all."""
+
+    @model_validator(mode="after")
+    def _options_have_a_reader(self) -> RewardConfig:
+        if self.options and self.function == BUILT_IN:
+            raise ValueError("options are for a reward of your own: name it with reward.function")
+        return self
+
+    @property
+    def is_built_in(self) -> bool:
+        return self.function == BUILT_IN
+
+    @property
+    def title(self) -> str:
+        """What a reader is told."""
+        return f"{self.preset} preset" if self.is_built_in else self.function

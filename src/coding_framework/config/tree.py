@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,10 +11,15 @@ from pydantic import Field, model_validator
 
 from coding_framework.config.algorithms import CorrectionConfig, DAPOConfig, KLBandConfig, PPOConfig
 from coding_framework.config.curriculum import CurriculumConfig
+from coding_framework.config.monitoring import MonitoringConfig
 from coding_framework.config.reward import RewardConfig
 from coding_framework.records.base import Record
 from coding_framework.records.conversation import AgentRole
 from coding_framework.records.cores import usable_cores
+
+DEFAULT_SFT_STEPS = 400
+MOST_PASSES = 2
+"""Over the pairs of SFT: a third one mostly learns them by heart."""
 
 
 class RunConfig(Record):
@@ -148,14 +154,15 @@ class SFTConfig(Record):
     """Whether it runs."""
     pairs: int | None = Field(default=None, ge=1)
     """Judged pairs in all, short ones from the templates and `tasks.train`; None: `pairs_per_family`."""
-    pairs_per_family: int = Field(default=1000, ge=1)
-    """Judged pairs of each task family, over all tiers, where `pairs` gives no total."""
+    pairs_per_family: int | None = Field(default=None, ge=1)
+    """Judged pairs of each task family, over all tiers, where `pairs` gives no total; None: 1,000, in a
+    training as many as its steps use where these are fewer."""
     method: Literal["lora", "qlora", "full"] = "lora"
     """What learns: an adapter, an adapter of weights that are packed to 4 bits (needs a GPU; for cards that
     do not hold the model otherwise), or all weights (16 bytes of memory for each)."""
     steps: int | None = Field(default=None, ge=1)
-    """Optimizer steps; 400 where `epochs` is not given either."""
-    epochs: float | None = Field(default=None, gt=0, le=2)
+    """Optimizer steps; None: 400, or two passes over the pairs where these are fewer."""
+    epochs: float | None = Field(default=None, gt=0, le=MOST_PASSES)
     """Passes over the pairs instead of `steps`; a third one mostly learns them by heart."""
     learning_rate: float | None = Field(default=None, gt=0)
     """Peak of a cosine schedule; None: 1e-3 for an adapter, a tenth of it for all weights."""
@@ -183,8 +190,8 @@ class SFTConfig(Record):
     """Longer pairs are left out and counted."""
     checkpoint_every: int = Field(default=25, ge=1)
     """Steps between checkpoints."""
-    agents: tuple[AgentRole, ...] = ("generator", "optimizer")
-    """Whose pairs are used."""
+    agents: tuple[AgentRole, ...] = Field(default=("generator", "optimizer"), min_length=1)
+    """Whose pairs are used; there are none of the tester."""
     adapters: Literal["shared", "per_agent"] = "shared"
     """One adapter that all agents speak with, trained from all pairs; or one for each of `agents`, from its
     own pairs and with `steps` or `epochs` of its own."""
@@ -202,6 +209,14 @@ class SFTConfig(Record):
         return self
 
     @model_validator(mode="after")
+    def _agents_have_pairs(self) -> SFTConfig:
+        if set(self.agents) == {"tester"}:
+            raise ValueError("sft.agents names the tester alone, of which there are no pairs: name generator")
+        if len(set(self.agents)) < len(self.agents):
+            raise ValueError("sft.agents names an agent twice")
+        return self
+
+    @model_validator(mode="after")
     def _agents_have_adapters(self) -> SFTConfig:
         if self.adapters == "per_agent" and self.method == "full":
             raise ValueError("sft.adapters=per_agent trains adapters: set sft.method to lora or qlora")
@@ -211,9 +226,21 @@ class SFTConfig(Record):
 
     def num_steps(self, pairs: int) -> int:
         """Optimizer steps over so many pairs."""
-        if self.epochs is None:
-            return self.steps or 400
-        return math.ceil(self.epochs * math.ceil(pairs / self.batch_size) / self.gradient_accumulation_steps)
+        if self.steps is not None:
+            return self.steps
+        batches = (self.epochs or MOST_PASSES) * math.ceil(pairs / self.batch_size)
+        steps = math.ceil(batches / self.gradient_accumulation_steps)
+        return steps if self.epochs is not None else min(DEFAULT_SFT_STEPS, steps)
+
+    @property
+    def pairs_per_step(self) -> int:
+        """Of all forward passes."""
+        return self.batch_size * self.gradient_accumulation_steps
+
+    @property
+    def pairs_of_a_family(self) -> int:
+        """`pairs_per_family`, or 1,000."""
+        return self.pairs_per_family or 1000
 
     @property
     def peak_learning_rate(self) -> float:
@@ -249,9 +276,9 @@ class RLConfig(Record):
     and then one for the optimizer, which goes on from what that one writes: each with `steps` of its own."""
     steps: int = Field(default=50, ge=1)
     """Policy updates, of each policy."""
-    prompts_per_step: int = Field(default=4, ge=1)
+    prompts_per_step: int = Field(default=4, ge=1, le=100_000)
     """Tasks sampled for one step."""
-    group_size: int = Field(default=8, ge=1)
+    group_size: int = Field(default=8, ge=1, le=1000)
     """Episodes of each task, compared with each other; with a critic there may be one alone."""
     epochs: int = Field(default=1, ge=1)
     """How often the turns of a step are gone through; ratios are to the policy before the first pass."""
@@ -263,7 +290,7 @@ class RLConfig(Record):
     """Weight of the KL term to the start model; 0 loads no reference model."""
     kl_band: KLBandConfig = KLBandConfig()
     """Lets the weight of the KL term follow the distance."""
-    clip_low: float = Field(default=0.2, gt=0)
+    clip_low: float = Field(default=0.2, gt=0, lt=1)
     """Lower clip of the policy ratio."""
     clip_high: float = Field(default=0.28, gt=0)
     """Upper clip (a larger one keeps exploration alive)."""
@@ -354,8 +381,14 @@ class RLConfig(Record):
 class TasksConfig(Record):
     """What is taught and what is kept for the test."""
 
+    sources: tuple[str, ...] = Field(default=("catalogue",), min_length=1)
+    """Where tasks come from, any number of: `catalogue`; `kernelbench` or `sakana` (the hub's data sets); a
+    data set of the hub (OWNER/NAME), its files, a checkout of KernelBench, a folder of `.cu` and `.py`
+    problems; `module:attribute`, or an entry point of the group `coding_framework.tasks`."""
+    kept: Path | None = None
+    """Written by a training: the file in its run folder with the tasks that it began with."""
     train: tuple[str, ...] = Field(default=("*",), min_length=1)
-    """Tasks that SFT and RL may see; `*` is every task of a family that is not held out."""
+    """Tasks that SFT and RL may see; `*` is every task of `sources` whose family is not held out."""
     held_out: tuple[str, ...] = Field(default=("*", "scale", "gelu", "row_sum", "bias_relu"), min_length=1)
     """Tasks that only the evaluation sees; `*` is every task of a held-out family."""
 
@@ -408,14 +441,27 @@ class FrameworkConfig(Record):
     """Reinforcement learning."""
     evaluation: EvaluationConfig = EvaluationConfig()
     """Before/after comparison."""
+    monitoring: MonitoringConfig = MonitoringConfig()
+    """Watched where."""
 
     @model_validator(mode="after")
     def _something_can_be_trained(self) -> FrameworkConfig:
-        if self.conversation.max_prompt_tokens + self.conversation.max_response_tokens > 8192:
-            raise ValueError(
-                "conversation.max_prompt_tokens + max_response_tokens exceed 8192, the context of the "
-                "embedded models"
-            )
         if self.sft.max_length < self.conversation.max_response_tokens:
             raise ValueError("sft.max_length is below conversation.max_response_tokens: no pair would fit")
         return self
+
+    @model_validator(mode="after")
+    def _numbers_are_finite(self) -> FrameworkConfig:
+        endless = [key for key, value in _numbers(self) if not math.isfinite(value)]
+        if endless:
+            raise ValueError(f"{', '.join(endless)} must be a finite number")
+        return self
+
+
+def _numbers(record: Record, prefix: str = "") -> Iterator[tuple[str, float]]:
+    for name in type(record).model_fields:
+        value = getattr(record, name)
+        if isinstance(value, Record):
+            yield from _numbers(value, f"{prefix}{name}.")
+        elif isinstance(value, float):
+            yield prefix + name, value

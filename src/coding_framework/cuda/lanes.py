@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from coding_framework.config import JudgeConfig
@@ -32,6 +32,14 @@ class LaneAnswer:
     duration_s: float
     findings: tuple[Finding, ...] = ()
     """Of this very text, where the code is known."""
+
+
+def compiled_ahead(answer: LaneAnswer, first: CompilationResult) -> LaneAnswer:
+    """The lane found in its cache what another machine had put there: that one knows whether it was new."""
+    if answer.compilation is None:
+        return answer
+    told = answer.compilation.model_copy(update={"from_cache": first.from_cache})
+    return replace(answer, compilation=told)
 
 
 class Lane(Protocol):

@@ -15,18 +15,19 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import cycle
-from time import sleep
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Protocol
 
 import structlog
+from pydantic import Field
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.lane_process import ProcessLane
 from coding_framework.cuda.lanes import JudgeLane, Lane, LaneAnswer
 from coding_framework.cuda.verdict_memory import VerdictMemory, restated
 from coding_framework.errors import JudgeFault
-from coding_framework.records import Candidate, Evaluation, ModuleTask, Task
+from coding_framework.records import Candidate, CompilationResult, Evaluation, ModuleTask, Record, Task
 
 _log = structlog.get_logger(__name__)
 
@@ -35,6 +36,34 @@ PAUSES_S = (0.0, 1.0, 10.0)
 took is full for some seconds."""
 MAX_ATTEMPTS = len(PAUSES_S)
 """How often a question is asked before its fault is raised."""
+
+
+class PoolCounts(Record):
+    """What a pool has done."""
+
+    judged: int = Field(default=0, ge=0)
+    """Candidates that went through the gates."""
+    remembered: int = Field(default=0, ge=0)
+    """Questions whose very text had been judged, or was being judged."""
+    shared: int = Field(default=0, ge=0)
+    """Candidates whose code had passed under another text."""
+    faults: int = Field(default=0, ge=0)
+    """Answers lost to faults of ours, and asked for again."""
+    compiled: int = Field(default=0, ge=0)
+    """Candidates that a compiler had to be asked about."""
+    compile_cache_hits: int = Field(default=0, ge=0)
+    """Those whose compilation lay in the cache."""
+    waited_s: float = Field(default=0, ge=0)
+    """Time from a question to a free lane, of all questions together."""
+
+    def __add__(self, other: PoolCounts) -> PoolCounts:
+        mine, its = self.model_dump(), other.model_dump()
+        return PoolCounts(**{name: value + its[name] for name, value in mine.items()})
+
+    def since(self, earlier: PoolCounts) -> PoolCounts:
+        """What was added after `earlier`."""
+        before = earlier.model_dump()
+        return PoolCounts(**{name: value - before[name] for name, value in self.model_dump().items()})
 
 
 class Lanes(Protocol):
@@ -99,6 +128,22 @@ class JudgePool:
         """Candidates whose code had passed under another text."""
         self.num_faults = 0
         """Answers lost to faults of ours, and asked for again."""
+        self._num_compiled = self._num_cache_hits = 0
+        self._waited_s = 0.0
+
+    @property
+    def counts(self) -> PoolCounts:
+        """Everything so far."""
+        with self._lock:
+            return PoolCounts(
+                judged=self.num_judged,
+                remembered=self.num_remembered,
+                shared=self.num_shared,
+                faults=self.num_faults,
+                compiled=self._num_compiled,
+                compile_cache_hits=self._num_cache_hits,
+                waited_s=self._waited_s,
+            )
 
     def judge(self, task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         """One judgement, on the next free lane."""
@@ -118,8 +163,13 @@ class JudgePool:
 
     async def judge_async(self, task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         """The same without blocking the event loop."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._threads, self.judge, task, candidate)
+        loop, asked = asyncio.get_running_loop(), monotonic()
+
+        def judge() -> Evaluation:
+            self._count("_waited_s", monotonic() - asked)
+            return self.judge(task, candidate)
+
+        return await loop.run_in_executor(self._threads, judge)
 
     def judge_many(
         self,
@@ -166,6 +216,7 @@ class JudgePool:
 
     def _judge_anew(self, task: Task | ModuleTask, candidate: Candidate) -> tuple[str, Evaluation]:
         answer = self._ask(task, candidate, self._memory.codes(task.name))
+        self._count_compilation(answer.compilation)
         if answer.evaluation is None:
             passed = self._memory.by_code(answer.code_key)
             if passed is not None and answer.compilation is not None:
@@ -190,9 +241,13 @@ class JudgePool:
                     raise
         raise AssertionError("unreachable")
 
-    def _count(self, name: str) -> None:
+    def _count(self, name: str, more: float = 1) -> None:
         with self._lock:
-            setattr(self, name, getattr(self, name) + 1)
+            setattr(self, name, getattr(self, name) + more)
+
+    def _count_compilation(self, compilation: CompilationResult | None) -> None:
+        if compilation is not None:
+            self._count("_num_cache_hits" if compilation.from_cache else "_num_compiled")
 
     def __enter__(self) -> JudgePool:
         return self

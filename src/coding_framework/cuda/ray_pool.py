@@ -16,7 +16,7 @@ from typing import Any
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.compiler import CompiledParcel
 from coding_framework.cuda.lane_process import LaneFailure
-from coding_framework.cuda.lanes import LaneAnswer
+from coding_framework.cuda.lanes import LaneAnswer, compiled_ahead
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.cuda.ray_actors import ActorGroup, cluster_size, connect
 from coding_framework.cuda.ray_hosts import CompileHost, JudgeHost
@@ -71,7 +71,7 @@ class RayLanes:
         )
         if isinstance(answer, LaneFailure):
             raise answer.rebuilt()
-        return answer
+        return answer if parcel is None else compiled_ahead(answer, parcel.result)
 
     def close(self) -> None:
         """End the actors; the cluster stays as it was."""

@@ -78,7 +78,13 @@ class SafetyWrapper:
         )
 
     def choose(self) -> Sandbox:
-        """The first that works, of those that the configuration allows."""
+        """The first that works, of those that the configuration allows, said aloud."""
+        chosen = self.require()
+        self._announce(chosen)
+        return chosen
+
+    def require(self) -> Sandbox:
+        """The same in silence; raises `NotAvailableError` where none works."""
         wanted = self._config.sandbox
         groups = {"auto": list(SANDBOXES), "no_docker": [name for name in SANDBOXES if name != "docker"]}
         names = groups.get(wanted, [wanted])
@@ -87,7 +93,6 @@ class SafetyWrapper:
             candidate = SANDBOXES[name](self._config)
             problem = candidate.why_unavailable()
             if problem is None:
-                self._announce(candidate)
                 return candidate
             self._reasons[name] = problem
         raise NotAvailableError(f"no sandbox for host code: {self._passed_over()}")

@@ -84,7 +84,7 @@ class CUDADataPipeline:
     ) -> CUDADataPipeline:
         """The tasks that a configuration trains on."""
         return cls(
-            training_tasks(config.tasks),
+            [task for task in training_tasks(config.tasks) if isinstance(task, Task)],
             prompts,
             seed=config.run.seed,
             held_out=held_out_names(config.tasks),

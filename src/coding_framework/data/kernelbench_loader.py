@@ -104,15 +104,18 @@ def check_problem(raw: RawRow) -> KernelBenchProblem:
     level = None if raw.columns["level"] is None else columns.integer("level", 1, 99)
     number = None if raw.columns["problem_id"] is None else columns.integer("problem_id", 0, 100_000)
     plain = re.sub(r"[^\w.-]+", "_", name).strip("_")
+    difficulty = difficulty_of(name, source, level)
     return KernelBenchProblem(
         task=ModuleTask(
             name=plain if level is None else f"kernelbench_level{level}_{plain}",
             source=source,
             hidden_constants=derive_hidden_constants(source),
+            tier=difficulty,
+            family="kernelbench" if level is None else f"kernelbench_level{level}",
         ),
         level=level,
         problem_id=number,
-        difficulty=difficulty_of(name, source, level),
+        difficulty=difficulty,
     )
 
 

@@ -28,7 +28,7 @@ def generate_optimizer_pairs(
     tasks: Sequence[Task],
     count: int,
     seed: int,
-    exclude: Collection[str],
+    exclude: Collection[str] | HeldOut,
     judge: JudgeFunction,
     build_prompt: BuildOptimizerPrompt,
 ) -> Iterator[DraftPair]:
@@ -39,7 +39,7 @@ def generate_optimizer_pairs(
     are judged here, because it quotes what the judge said of them.
     """
     rng = random.Random(seed)
-    held_out = HeldOut(exclude)
+    held_out = HeldOut.of(exclude)
     known = [
         (task, variant.source)
         for task in tasks

@@ -14,16 +14,18 @@ from pydantic import Field, model_validator
 from coding_framework.records import (
     AgentRole,
     Candidate,
+    Contract,
     Evaluation,
     Message,
+    ModuleTask,
     Record,
     Task,
     TimeKind,
     Verdict,
 )
 
-BuildPrompt = Callable[[Task], tuple[Message, ...]]
-BuildOptimizerPrompt = Callable[[Task, str, Evaluation], tuple[Message, ...]]
+BuildPrompt = Callable[[Task | ModuleTask], tuple[Message, ...]]
+BuildOptimizerPrompt = Callable[[Task | ModuleTask, str, Evaluation], tuple[Message, ...]]
 """From a task, the kernel to improve and what the judge said of it."""
 JudgeFunction = Callable[[Task, Candidate], Evaluation]
 PairKind = Literal["write", "repair", "optimise"]
@@ -94,12 +96,14 @@ class SFTPair(Record):
     """What was wrong with the kernel that a repair starts from."""
     time_kind: TimeKind = "modelled"
     """Whether `speedup` comes from measured or from modelled times."""
+    contract: Contract = "kernel"
+    """How the answer is built and called."""
 
     @model_validator(mode="after")
     def _it_was_judged_and_passed(self) -> SFTPair:
         if self.verdict is not Verdict.PASSED:
             raise ValueError(f"a pair whose kernel is {self.verdict.value} cannot be trained on")
-        if self.digest != Candidate(source=self.source).digest:
+        if self.digest != Candidate(source=self.source, contract=self.contract).digest:
             raise ValueError("the digest does not belong to the source")
         if self.source.strip() not in self.answer:
             raise ValueError("the answer does not hold the source that was judged")

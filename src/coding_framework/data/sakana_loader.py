@@ -97,7 +97,7 @@ class SakanaDataLoader:
 def as_example(row: ArchiveRow) -> ArchiveExample:
     """A row as material for training."""
     return ArchiveExample(
-        task=_module_task(row.level, row.op_name, row.module_source),
+        task=_module_task(row.level, row.op_name, row.module_source, row.difficulty),
         source=row.source,
         outcome=row.outcome,
         level=row.level,
@@ -109,12 +109,15 @@ def as_example(row: ArchiveRow) -> ArchiveExample:
 
 
 @lru_cache(maxsize=512)
-def _module_task(level: int, op_name: str, source: str) -> ModuleTask:
+def _module_task(level: int, op_name: str, source: str, tier: int) -> ModuleTask:
     """The problem of a row; its name says that it is not today's KernelBench, whose sizes differ."""
     return ModuleTask(
         name=f"sakana_level{level}_{op_name.strip('_')}",
         source=source,
         hidden_constants=derive_hidden_constants(source),
+        contract="extension",
+        tier=tier,
+        family=f"sakana_level{level}",
     )
 
 

@@ -24,6 +24,8 @@ from coding_framework.data.pair_records import (
     SFTPair,
 )
 from coding_framework.data.pairs.contamination import HeldOut
+from coding_framework.data.pairs.known import KnownFamily
+from coding_framework.data.pairs.making import MadePairs, OnSettled, Settle, make_pairs
 from coding_framework.data.tasks import variants
 from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.data.templates.drawing import draw_style
@@ -44,6 +46,7 @@ __all__ = [
     "generate_optimizer_pairs",
     "generate_pairs",
     "judge_pairs",
+    "known_pairs",
     "read_pairs",
     "write_pairs",
 ]
@@ -57,7 +60,7 @@ def generate_pairs(
     tasks: Sequence[Task],
     count: int,
     seed: int,
-    exclude: Collection[str],
+    exclude: Collection[str] | HeldOut,
     build_prompt: BuildPrompt,
 ) -> Iterator[DraftPair]:
     """`count` drafts for the generator: each short kernel of `tasks` once, the rest synthetic.
@@ -66,7 +69,7 @@ def generate_pairs(
     cannot give as many different kernels.
     """
     rng = random.Random(seed)
-    held_out = HeldOut(exclude)
+    held_out = HeldOut.of(exclude)
     allowed = [task for task in tasks if held_out.allows(task, formula_key(task.name))]
     known = [_draft(task, source, build_prompt) for task in allowed for source in _short_sources(task)]
     known = [draft for draft in known if held_out.why_not_code(draft.source) is None]
@@ -75,6 +78,20 @@ def generate_pairs(
     seen = {Candidate(source=draft.source).digest for draft in known}
     for place in range(count):
         yield known.pop() if place in places else _new_synthetic(rng, held_out, seen, build_prompt)
+
+
+def known_pairs(
+    families: Sequence[KnownFamily],
+    count: int,
+    seed: int,
+    settle: Settle,
+    workers: int,
+    on_settled: OnSettled | None = None,
+) -> MadePairs:
+    """At most `count` judged pairs from kernels that sources bring, of each family as many as of others."""
+    each = -(-count // max(1, len(families)))
+    made = make_pairs(families, each, seed, settle, workers=workers, on_settled=on_settled)
+    return made.model_copy(update={"pairs": made.pairs[:count]})
 
 
 def _short_sources(task: Task) -> list[str]:

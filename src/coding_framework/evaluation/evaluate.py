@@ -15,6 +15,7 @@ from coding_framework.agents.models.agent_folder import is_agent_folder, read_ag
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings
 from coding_framework.agents.models.loading import release_memory, sampling_dtype
 from coding_framework.agents.models.open_model import open_chat_model
+from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.models.vllm_model import MEMORY_SHARE
 from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.pool import JudgePool
@@ -24,7 +25,7 @@ from coding_framework.monitoring.evaluation_folder import EvaluationFolder, Eval
 from coding_framework.monitoring.progress import progress_bar
 from coding_framework.monitoring.rewind import rewind_evaluation
 from coding_framework.records import Conversation, EvaluationSample
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import reward_of
 
 SHARE_BESIDE_THE_JUDGE = 0.5
 """Of a card's memory for vLLM, where the judge measures on the card as well."""
@@ -103,7 +104,7 @@ async def evaluate_into(
                 label=head.label,
                 stored={one.key for one in stored},
                 judge=pool.judge_async,
-                reward=CUDAPerformanceReward(config.reward),
+                reward=reward_of(config.reward),
                 on_sample=keep,
             )
         finally:
@@ -125,12 +126,15 @@ def _open(config: FrameworkConfig, head: EvaluationHead) -> ChatModel:
 
 def label_of(model: Path) -> str:
     """Its folder's name, with that of the folder above where it says little."""
-    return f"{model.parent.name}-{model.name}" if model.name in ("merged", "model") else model.name
+    name = f"{model.parent.name}-{model.name}" if model.name in ("merged", "model") else model.name
+    return name.replace(":", "-")
 
 
 def weights_digest(model: Path) -> str:
-    """Of all files of a model, with the adapters and models that it names."""
+    """Of all files of a model, with those that it names; of a model of one's own there is but its name."""
     digest = hashlib.sha256()
+    if names_own_model(str(model)):
+        return hashlib.sha256(str(model).encode()).hexdigest()[:16]
     for file in _files(model):
         digest.update(file.name.encode() + b"\0")
         with file.open("rb") as stream:

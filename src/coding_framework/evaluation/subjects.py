@@ -20,7 +20,7 @@ from coding_framework.cuda.pool import JudgePool
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.archives.verified_constants import with_verified_constants
 from coding_framework.data.problem_folder import BrokenProblem, FolderProblem, ProblemFolder
-from coding_framework.data.tasks import get_task
+from coding_framework.data.sources.book import find_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.errors import NotAvailableError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, LeftOut
@@ -47,13 +47,13 @@ class Suite(NamedTuple):
 
 
 def catalogue_suite(config: FrameworkConfig) -> Suite:
-    """The tasks that the config names, those that are never trained on first."""
+    """The tasks that the config names, of whatever source, those that are never trained on first."""
     held_out = frozenset(held_out_names(config.tasks))
-    return Suite(tuple(_of_catalogue(name, name in held_out) for name in evaluation_tasks(config)))
+    tasks = (find_task(config.tasks, name) for name in evaluation_tasks(config))
+    return Suite(tuple(_named(task, task.name in held_out) for task in tasks))
 
 
-def _of_catalogue(name: str, held_out: bool) -> Subject:
-    task = get_task(name)
+def _named(task: Task | ModuleTask, held_out: bool) -> Subject:
     split: TaskSplit = "held_out" if held_out else "trained"
     return Subject(task, _about(task, task.tier, task.family, split))
 

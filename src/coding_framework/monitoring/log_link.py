@@ -7,6 +7,7 @@ file of that name) training goes on, and a warning says where the log is instead
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -28,3 +29,12 @@ def follow_log(log_file: Path, working_directory: Path | None = None) -> None:
         beside.replace(link)
     except (OSError, NotImplementedError) as error:
         _log.warning("log_link_not_made", link=str(link), reason=str(error), log=str(log_file))
+
+
+def unfollow_log(log_file: Path, working_directory: Path | None = None) -> None:
+    """Removes the link where it points at `log_file`."""
+    link = (working_directory or Path.cwd()) / "logs" / "training.log"
+    if link.is_symlink() and link.resolve() == log_file.resolve():
+        link.unlink(missing_ok=True)
+        with suppress(OSError):
+            link.parent.rmdir()  # where nothing else is in it

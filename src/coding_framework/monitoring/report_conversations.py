@@ -79,7 +79,7 @@ def _reward(turn: ConversationTurn) -> Html:
     ]
     total = tag(
         "tr",
-        tag("th", f"total ({turn.reward.preset} preset)", scope="row"),
+        tag("th", f"total ({turn.reward.preset})", scope="row"),
         tag("td", f"{turn.reward.total:.3f}", class_="number"),
     )
     table = tag("table", tag("tbody", *rows), tag("tfoot", total), class_="plain narrow")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -15,6 +13,8 @@ from coding_framework.monitoring.markup import Html, join, tag
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_history import RunHistory
 from coding_framework.monitoring.run_state import MachineFacts, MetricPhase, RunState
+from coding_framework.monitoring.secrets import without_secrets
+from coding_framework.monitoring.sinks.settled import Settled
 
 _PHASES: tuple[tuple[MetricPhase, str], ...] = (
     ("sft", "SFT"),
@@ -50,7 +50,7 @@ def facts(config: FrameworkConfig | None, state: RunState, evaluation: Evaluatio
         ("Model", f"{config.model.name} ({config.model.dtype})" if config else _NOT_RECORDED),
         ("Seed", str(config.run.seed) if config else _NOT_RECORDED),
         ("Executor", _executor(config, evaluation)),
-        ("Reward", f"{config.reward.preset} preset" if config else _NOT_RECORDED),
+        ("Reward", config.reward.title if config else _NOT_RECORDED),
         ("Started", state.created_at.strftime("%Y-%m-%d %H:%M UTC")),
         ("Machine", _machine(state.machine)),
     ]
@@ -106,7 +106,7 @@ def _status(
 def _steps(planned: SFTConfig | RLConfig | None) -> int | None:
     """None where they depend on the number of pairs."""
     if isinstance(planned, SFTConfig):
-        return planned.num_steps(0) if planned.epochs is None else None
+        return planned.steps
     return planned.all_steps if planned else None
 
 
@@ -170,6 +170,11 @@ def notices(
             f"{history.skipped_lines} unreadable line(s) of metrics.jsonl and conversations.jsonl were left "
             "out: a process was probably killed while writing."
         )
+    found += [
+        f"The sink `{name}` was switched off ({why}). metrics.jsonl has its numbers, and it gets them when "
+        "the run is resumed."
+        for name, why in Settled.read(run.path).failed.items()
+    ]
     if not history.metrics and not history.num_conversations:
         found.append(f"Nothing was recorded in {run.path.name} yet.")
     return join(tag("p", words, class_="notice") for words in found)
@@ -177,15 +182,5 @@ def notices(
 
 def config_listing(run: RunFolder) -> Html:
     """The whole resolved configuration, less the judge's secret."""
-    try:
-        shown = json.dumps(_without_secrets(json.loads(run.config_json)), indent=2, ensure_ascii=False)
-    except ValueError:
-        shown = run.config_json
+    shown = without_secrets(run.config_json)
     return tag("details", tag("summary", "Resolved configuration"), tag("pre", shown))
-
-
-def _without_secrets(value: Any) -> Any:
-    if isinstance(value, dict):
-        hidden = {"secret"}
-        return {k: "(hidden)" if k in hidden and v else _without_secrets(v) for k, v in value.items()}
-    return [_without_secrets(item) for item in value] if isinstance(value, list) else value

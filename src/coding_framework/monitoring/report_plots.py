@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean
 
-from coding_framework.monitoring import charts
+from coding_framework.monitoring import charts, report_curves
 from coding_framework.monitoring.charts import Point, Series
 from coding_framework.monitoring.markup import Html, join, tag
+from coding_framework.monitoring.report_frames import figure, frame, key
 from coding_framework.monitoring.run_history import RunHistory
 from coding_framework.records import Gate, Verdict
 
@@ -27,11 +28,12 @@ _SMOOTH_FROM = 40
 
 def plots(history: RunHistory) -> Html:
     """All plots that there is data for."""
-    drawn = [sft_loss(history), reward(history), rates(history), speedup(history), verdicts(history)]
-    found = [plot for plot in drawn if plot is not None]
+    first = [sft_loss(history), reward(history), rates(history), speedup(history)]
+    last = [verdicts(history), report_curves.time_split(history)]
+    found = [plot for plot in (*first, *report_curves.learning(history), *last) if plot is not None]
     if not found:
         return tag("p", "No training step has been recorded in this run.", class_="empty")
-    return tag("div", *found, class_="plots")
+    return join([tag("div", *found, class_="plots"), report_curves.machine(history)])
 
 
 def sft_loss(history: RunHistory) -> Html | None:
@@ -44,7 +46,7 @@ def sft_loss(history: RunHistory) -> Html | None:
         smooth = Series(f"mean of {window} steps", _running_mean(curve.points, window))
         series = [Series("each step", curve.points, faint=True), smooth]
     chart = charts.line_chart(series, label="SFT loss over steps", y_format=charts.compact)
-    return _figure("SFT loss", "cross-entropy on answer tokens", chart, series, curve.source)
+    return figure("SFT loss", "cross-entropy on answer tokens", chart, series, curve.source)
 
 
 def reward(history: RunHistory) -> Html | None:
@@ -57,7 +59,7 @@ def reward(history: RunHistory) -> Html | None:
     chart = charts.line_chart(
         series, label="RL reward over steps", y_format=charts.compact, y_limits=(0.0, 1.0)
     )
-    return _figure("RL reward", "0 to 1", chart, series, curve.source)
+    return figure("RL reward", "0 to 1", chart, series, curve.source)
 
 
 def rates(history: RunHistory) -> Html | None:
@@ -70,7 +72,7 @@ def rates(history: RunHistory) -> Html | None:
     chart = charts.line_chart(
         series, label="Compile and pass rate over RL steps", y_format=charts.percent, y_limits=(0.0, 1.0)
     )
-    return _figure("RL compile rate and pass rate", "share of answers", chart, series, known[0][0].source)
+    return figure("RL compile rate and pass rate", "share of answers", chart, series, known[0][0].source)
 
 
 def speedup(history: RunHistory) -> Html | None:
@@ -79,13 +81,15 @@ def speedup(history: RunHistory) -> Html | None:
         return None
     kind = " and ".join(sorted(history.time_kinds)) or "kind of time not recorded"
     series = [Series(f"median speedup ({kind})", curve.points, 3)]
+    best = history.curve("rl", "speedup_best")
+    series += [Series("best of the step", best.points, 1, faint=True)] if best else []
     chart = charts.line_chart(
         series,
         label=f"Median {kind} speedup over RL steps",
         y_format=charts.times,
         reference=(1.0, "naive baseline"),
     )
-    return _figure(f"RL speedup, {kind}", "over the naive baseline", chart, series, curve.source)
+    return figure(f"RL speedup, {kind}", "over the naive baseline", chart, series, curve.source)
 
 
 def verdicts(history: RunHistory) -> Html | None:
@@ -100,8 +104,8 @@ def verdicts(history: RunHistory) -> Html | None:
         stack,
         label="Verdicts over RL steps by the gate that stopped the answer",
     )
-    keys = [_key(_gate_words(name), f"swatch {style}") for name, style in stack]
-    return _frame(
+    keys = [key(_gate_words(name), f"swatch {style}") for name, style in stack]
+    return frame(
         "Where answers stop", "share of all turns", chart, keys, _verdict_table(history), class_="wide"
     )
 
@@ -178,23 +182,4 @@ def _running_mean(points: Sequence[tuple[int, float]], window: int) -> tuple[Poi
         (step, fmean(values[index - reach : index + reach + 1]))
         for index, (step, _) in enumerate(points)
         for reach in (min(half, index, len(values) - 1 - index),)
-    )
-
-
-def _figure(title: str, unit: str, chart: Html, series: Sequence[Series], source: str) -> Html:
-    keys = [
-        _key(one.label, f"swatch line-swatch s{one.style}" + (" faint" if one.faint else ""))
-        for one in series
-    ]
-    return _frame(title, unit, chart, keys, tag("p", f"Source: {source}.", class_="caption"))
-
-
-def _key(label: str, style: str) -> Html:
-    return tag("span", tag("i", "", class_=style), label, class_="key")
-
-
-def _frame(title: str, unit: str, chart: Html, keys: list[Html], below: Html, class_: str = "") -> Html:
-    caption = tag("figcaption", tag("h3", title), tag("span", unit, class_="note"))
-    return tag(
-        "figure", caption, tag("div", *keys, class_="keys"), chart, below, class_=f"card {class_}".strip()
     )

@@ -4,18 +4,22 @@ A run that was killed between two checkpoints recorded steps that it will do aga
 conversations; one that was killed in an evaluation, a conversation whose sample it did not come to store. All
 go before it continues, so that every step and every conversation stands in the files once.
 
-Guaranteed: the files are replaced as a whole. Not guaranteed: anything while another process appends.
+Guaranteed: a file is cut off where only its end goes, else replaced as a whole; where sinks were given some
+of it, they get a new series. Not guaranteed: anything while another process appends.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from coding_framework.monitoring.run_folder import RunFolder
-from coding_framework.monitoring.run_state import MetricPhase
+from coding_framework.monitoring.run_state import MetricPhase, MetricPoint
+from coding_framework.monitoring.sinks.settled import begin_anew_if_settled, has_settled
 from coding_framework.monitoring.storage import keep_lines
 
 
@@ -30,10 +34,30 @@ def rewind(run: RunFolder, phase: MetricPhase, step: int) -> int:
         one = _parsed(line)
         return one is not None and (one.get("phase") != "train" or int(one.get("step") or 0) <= step)
 
+    _tell_sinks(run.path, metric_stays)
     dropped = keep_lines(run.path / "metrics.jsonl", metric_stays)
     if phase == "rl":
         dropped += keep_lines(run.path / "conversations.jsonl", conversation_stays)
     return dropped
+
+
+def _tell_sinks(run: Path, stays: Callable[[bytes], bool]) -> None:
+    """Before anything goes: they may hold some of it."""
+    file = run / "metrics.jsonl"
+    lines = file.read_bytes().splitlines() if has_settled(run) and file.exists() else []
+    points = filter(_is_point, lines)
+    first = next((number for number, line in enumerate(points) if not stays(line)), None)
+    if first is not None:
+        begin_anew_if_settled(run, first)
+
+
+def _is_point(line: bytes) -> bool:
+    """As the sinks count them."""
+    try:
+        MetricPoint.model_validate_json(line)
+    except ValidationError:
+        return False
+    return True
 
 
 def rewind_evaluation(conversations: Path, model: str, kept: Collection[str]) -> int:

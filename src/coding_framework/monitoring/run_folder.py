@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from coding_framework.errors import ConfigError, StorageError, UserError
-from coding_framework.monitoring.log_link import follow_log
+from coding_framework.monitoring.log_link import follow_log, unfollow_log
 from coding_framework.monitoring.run_state import FinishedPhase, MetricPoint, RunState
 from coding_framework.monitoring.storage import R, RecordReader, append_line, storage_errors, write_whole
 from coding_framework.records import Conversation, Record
@@ -106,8 +106,14 @@ class RunFolder:
     def report_file(self) -> Path:
         return self.path / "report.html"
 
+    def discard(self) -> None:
+        """Removes the folder, and the link to its log: nothing in it is worth keeping."""
+        with storage_errors(self.path, "remove"):
+            shutil.rmtree(self.path)
+        unfollow_log(self.log_file)
+
     def append_metric(self, point: MetricPoint) -> None:
-        append_line(self.path / "metrics.jsonl", point.model_dump_json())
+        append_line(self.path / "metrics.jsonl", point.model_dump_json(), synced=True)
 
     def append_conversation(self, conversation: Conversation) -> None:
         append_line(self.conversations_file, conversation.model_dump_json())
@@ -134,7 +140,10 @@ class RunFolder:
             return None
 
     def mark_done(self, phase: str, record: Record, *, seconds: float | None = None) -> None:
-        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder."""
+        """Remembers that `phase` need not be done again, and what it gave. For the lock's holder.
+
+        What it made is to be synced before: this is.
+        """
         finished = FinishedPhase(
             name=phase,
             finished_at=datetime.now(UTC),

@@ -31,6 +31,8 @@ class MetricPoint(Record):
     """By name: sft has `loss`, `learning_rate`, `tokens_per_s`; rl has `reward_mean`, `pass_rate`, …"""
     elapsed_s: float = Field(ge=0)
     """Wall-clock time since the phase began."""
+    recorded_at: AwareDatetime | None = None
+    """When it was written down, in UTC; None in runs of an earlier version."""
 
 
 class MachineFacts(Record):

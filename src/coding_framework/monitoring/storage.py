@@ -1,17 +1,19 @@
 """Writing that survives kill -9 and a full disk, and reading back what such an end left behind.
 
 Guaranteed: a line is appended by one `os.write` on an `O_APPEND` descriptor, so several processes may
-append to one file on a local disk; a JSON file is written beside, synced and renamed, so a reader sees
-the old one or the new one; whatever the operating system refuses becomes a `StorageError` in words.
-Not guaranteed: that appended lines reach the platter before a power cut (they are not synced one by
-one), nor whole lines from several machines over NFS, which has no atomic append.
+append to one file on a local disk; a file that is replaced is written beside, synced and renamed, and its
+folder is synced, so a reader sees the old one or the new one, also after a power cut; whatever the operating
+system refuses becomes a `StorageError` in words.
+Not guaranteed: that appended lines reach the platter before a power cut, unless they are asked to be
+`synced`, nor whole lines from several machines over NFS, which has no atomic append.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -46,8 +48,11 @@ def storage_errors(path: Path, action: str = "write") -> Iterator[None]:
         raise StorageError(f"cannot {action} {path}: {reason}") from error
 
 
-def append_line(path: Path, line: str) -> None:
-    """Adds one line in one system call; starts a fresh line where the last writer was cut off."""
+def append_line(path: Path, line: str, *, synced: bool = False) -> None:
+    """Adds one line in one system call; starts a fresh line where the last writer was cut off.
+
+    `synced` waits until the line would survive a power cut.
+    """
     data = line.encode("utf-8", errors="replace") + b"\n"
     with storage_errors(path, "append to"):
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -57,6 +62,8 @@ def append_line(path: Path, line: str) -> None:
             if os.write(descriptor, data) != len(data):
                 # A short write to a regular file means that there was room for a part only.
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            if synced:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
@@ -69,6 +76,47 @@ def _ends_torn(descriptor: int) -> bool:
     return os.read(descriptor, 1) not in (b"\n", b"")
 
 
+def sync(path: Path) -> None:
+    """Waits until a file's bytes, or a folder's names, would survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems sync no folders: there a rename is as lasting as they make it.
+        if error.errno != errno.EINVAL or not path.is_dir():
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def sync_below(folder: Path) -> None:
+    """`sync` for every file in it and every folder, itself last."""
+    for parent, _, files in os.walk(folder, topdown=False):
+        for name in files:
+            sync(Path(parent, name))
+        sync(Path(parent))
+
+
+@contextmanager
+def replacing_folder(target: Path) -> Iterator[Path]:
+    """An empty folder beside `target` that takes its place when the block ends well; else nothing is changed.
+
+    Errors of the operating system stay what they are.
+    """
+    beside = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        yield beside
+        sync_below(beside)
+        shutil.rmtree(target, ignore_errors=True)
+        beside.rename(target)
+        sync(target.parent)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+
+
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A name beside `path` that takes its place when the block ends well; else nothing is changed."""
@@ -76,7 +124,9 @@ def replacing(path: Path) -> Iterator[Path]:
     with storage_errors(path):
         try:
             yield beside
+            sync(beside)
             beside.replace(path)
+            sync(path.parent)
         except BaseException:
             beside.unlink(missing_ok=True)
             raise
@@ -84,24 +134,40 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, text: str) -> None:
     """Replaces the file as a whole, or leaves the old one as it was."""
-    with replacing(path) as beside, beside.open("w", encoding="utf-8", errors="replace") as stream:
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8", errors="replace")
 
 
 def keep_lines(path: Path, wanted: Callable[[bytes], bool]) -> int:
-    """Drops the other lines of a file, as a whole; returns how many. Nobody may append meanwhile."""
+    """Drops the other lines of a file, as a whole; returns how many. Nobody may append meanwhile.
+
+    Lines at the end, as a stopped run leaves them, are cut off in place: that needs no room on a full disk.
+    """
     if not path.exists():
         return 0
-    dropped = 0
-    with replacing(path) as beside, path.open("rb") as old, beside.open("wb") as new:
-        for line in old:
-            if wanted(line):
-                new.write(line if line.endswith(b"\n") else line + b"\n")
-            else:
-                dropped += 1
+    with storage_errors(path), path.open("rb") as lines:
+        kept_bytes, dropped, at_the_end = _what_stays(lines, wanted)
+    if dropped and at_the_end:
+        with storage_errors(path):
+            os.truncate(path, kept_bytes)
+            sync(path)
+    elif dropped:
+        with replacing(path) as beside, path.open("rb") as old, beside.open("wb") as new:
+            new.writelines(line.rstrip(b"\n") + b"\n" for line in old if wanted(line))
     return dropped
+
+
+def _what_stays(lines: Iterable[bytes], wanted: Callable[[bytes], bool]) -> tuple[int, int, bool]:
+    """Bytes before the first line that goes, how many go, and whether none that stays follows them."""
+    kept_bytes, dropped, at_the_end = 0, 0, True
+    for line in lines:
+        if not wanted(line):
+            dropped += 1
+        elif dropped:
+            at_the_end = False
+        else:
+            kept_bytes += len(line)
+    return kept_bytes, dropped, at_the_end
 
 
 class RecordReader(Generic[R]):

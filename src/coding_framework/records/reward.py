@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from coding_framework.records.base import Record
 
@@ -21,7 +21,7 @@ class RewardComponents(Record):
 
     preset: str
     """Which reward function."""
-    parts: dict[str, float]
+    parts: dict[str, FiniteFloat]
     """Signed contributions, in the order in which they were added."""
     total: float = Field(ge=LOWEST_REWARD, le=HIGHEST_REWARD)
     """The sum, clipped to the bounds."""

@@ -142,3 +142,9 @@ class ModuleTask(Record):
     """Compulsory traffic on the shape of the source; None: inputs, parameters and outputs as they are."""
     operations: int | None = Field(default=None, gt=0)
     """Arithmetic operations; None: no floor from them."""
+    contract: Literal["extension", "module"] = "module"
+    """How its answers are built and called where nobody asks for the other."""
+    tier: int = Field(default=2, ge=0, le=3)
+    """As of a `Task`; a guess where it comes from an archive."""
+    family: str = "module"
+    """As of a `Task`."""

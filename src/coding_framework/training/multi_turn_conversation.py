@@ -30,10 +30,14 @@ class MultiTurnConversationManager:
         reward_function: RewardFn | None = None,
         checkpoints: Path | None = None,
     ) -> None:
-        """Without a judge the default one is used; `checkpoints` is a SQLite file."""
+        """Without a judge the default one is used, and without a reward the built-in one; `checkpoints` is a
+        SQLite file. Conversations run in this process, so a reward of one's own may be any callable here."""
         self.settings = settings or ConversationConfig()
-        self._judge = judge
-        self._reward = reward_function or CUDAPerformanceReward()
+        self.judge = judge
+        """The one that was given."""
+        self.reward_function = reward_function
+        """The one that was given."""
+        self._default_judge: JudgeFn | None = None
         self._checkpoints = checkpoints
 
     async def run_conversation(
@@ -45,7 +49,7 @@ class MultiTurnConversationManager:
         conversation_id: str | None = None,
     ) -> Conversation:
         """One episode on `task`; with an id it is reproducible, and with checkpoints it can be resumed."""
-        judge, reward = self._judge_function(), self._reward
+        judge, reward = self._judge_function(), self.reward_function or CUDAPerformanceReward()
         if self._checkpoints is None or conversation_id is None:
             return await run_episode(
                 task,
@@ -62,8 +66,10 @@ class MultiTurnConversationManager:
         return await workflow.run(task, generate, conversation_id=conversation_id, phase=phase)
 
     def _judge_function(self) -> JudgeFn:
-        if self._judge is None:
+        if self.judge is not None:
+            return self.judge
+        if self._default_judge is None:
             from coding_framework.cuda.pool import JudgePool
 
-            self._judge = JudgePool().judge_async
-        return self._judge
+            self._default_judge = JudgePool().judge_async
+        return self._default_judge

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from coding_framework.agents.models.plain_attention import require_plain
 from coding_framework.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def packed_attention(
     position_ids: torch.Tensor | None = None,
     cu_seq_lens_q: torch.Tensor | None = None,
     max_length_q: int | None = None,
-    **_: object,
+    **options: object,
 ) -> tuple[torch.Tensor, None]:
     """Causal within each sequence. Shapes are transformers' own: 1 x heads x tokens x width of a head."""
     if query.shape[0] != 1 or position_ids is None or key.shape[2] != query.shape[2]:
@@ -74,6 +75,7 @@ def packed_attention(
         found = _Boundaries(position_ids, cu_seq_lens_q, max_length_q)
     else:
         found = _boundaries(position_ids)
+    require_plain(options, found.longest)
     query, key, value = _in_one_format(query, key, value)
     if query.is_cuda and query.element_size() == 2:
         return _by_kernel(query, key, value, found, scaling), None

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from coding_framework.agents.models.plain_attention import require_plain
+
 if TYPE_CHECKING:
     import torch
 
@@ -80,7 +82,7 @@ def grouped_attention(
     attention_mask: torch.Tensor | None,
     dropout: float = 0.0,
     scaling: float | None = None,
-    **_: object,
+    **options: object,
 ) -> tuple[torch.Tensor, None]:
     """Attention that never copies keys and values for grouped heads while decoding.
 
@@ -89,6 +91,7 @@ def grouped_attention(
     """
     from torch.nn.functional import scaled_dot_product_attention
 
+    require_plain(options, key.shape[2])
     rows, heads, length, head_dim = query.shape
     groups = heads // key.shape[1]
     if length == 1:

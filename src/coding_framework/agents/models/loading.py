@@ -131,11 +131,22 @@ def prepare_cpu_arithmetic() -> None:
         os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 
+DEVICE_VARIABLE = "CODING_FRAMEWORK_DEVICE"
+"""`cpu`: no model is computed on a GPU, by this process and those that it starts."""
+
+
+def keep_to_cpu() -> None:
+    """For a training that uses none of the machine's GPUs; the judge may still measure on one."""
+    os.environ[DEVICE_VARIABLE] = "cpu"
+
+
 def default_device() -> str:
-    """The GPU when torch sees one."""
+    """The GPU when torch sees one and it may be used."""
     require_transformers()
     import torch
 
+    if os.environ.get(DEVICE_VARIABLE) == "cpu":
+        return "cpu"
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 

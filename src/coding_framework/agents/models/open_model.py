@@ -5,6 +5,7 @@
     vllm:PATH                           the same through vLLM in this process (needs a GPU)
     runs/…/sft                          a folder that names who speaks with what (`agents.json`)
     openai:MODEL@https://host/v1        any server that speaks OpenAI's chat completions
+    module:attribute                    a model of one's own, or the name of an entry point that makes one
 
 Guarantees: nothing heavy is imported before it is needed; a text that names nothing is refused with
 what could be meant. Models must be on this machine already (`cuda-rl models fetch`). With transformers
@@ -23,6 +24,7 @@ from coding_framework.agents.models.by_agent import ChatModelByAgent
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.agents.models.chat_model import ChatModel, SamplingSettings, TransformersChatModel
 from coding_framework.agents.models.openai_model import API_KEY_VARIABLE, OpenAIChatModel, OpenAISettings
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, OwnChatModel, names_own_model
 from coding_framework.agents.models.vllm_model import MEMORY_SHARE, VLLMChatModel
 from coding_framework.errors import UserError
 from coding_framework.records import AgentRole
@@ -52,8 +54,12 @@ def open_chat_model(
             )
         return _open_server(rest, settings, api_key_variable)
     if not spec.strip():
-        raise UserError("name a chat model: smollm2, a folder, vllm:PATH or openai:MODEL@URL")
+        raise UserError(
+            "name a chat model: smollm2, a folder, vllm:PATH, openai:MODEL@URL or module:attribute"
+        )
     name = rest if kind == "vllm" else spec.strip()
+    if names_own_model(name):
+        return _open_own(name, settings, adapted=bool(adapter or adapters), in_vllm=kind == "vllm")
     models: Mapping[AgentRole, Path] = {}
     if is_agent_folder(Path(name).expanduser()):
         if adapter or adapters:
@@ -81,6 +87,14 @@ def open_chat_model(
 
 def _by_agent(default: ChatModel, own: Mapping[AgentRole, ChatModel]) -> ChatModel:
     return ChatModelByAgent(default, own) if own else default
+
+
+def _open_own(name: str, settings: SamplingSettings, *, adapted: bool, in_vllm: bool) -> ChatModel:
+    if in_vllm:
+        raise UserError(f"{name} {NOT_TO_BE_TRAINED}")
+    if adapted:
+        raise UserError(f"{name} is a model of your own, which no adapter is added to: leave the adapter out")
+    return OwnChatModel(name, settings)
 
 
 def embedded_name(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -18,10 +19,19 @@ from pydantic import Field
 from coding_framework.agents.models.agent_folder import is_agent_folder
 from coding_framework.agents.models.catalogue import DEFAULT_MODEL, EMBEDDED_MODELS, EmbeddedModel
 from coding_framework.agents.models.hub import download_snapshot, find_snapshot
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
 from coding_framework.errors import ModelNotFoundError, StorageError
 from coding_framework.records.base import Record
 
-__all__ = ["DEFAULT_MODEL", "FetchProgress", "ModelInfo", "fetch_model", "list_models", "resolve_model"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "FetchProgress",
+    "ModelInfo",
+    "check_model_name",
+    "fetch_model",
+    "list_models",
+    "resolve_model",
+]
 
 CACHE_VARIABLE = "CODING_FRAMEWORK_CACHE"
 
@@ -86,6 +96,12 @@ def resolve_model(name: str) -> Path:
     return local if local is not None else find_snapshot(name)
 
 
+def check_model_name(name: str) -> None:
+    """Raises for a name that no model can have; no network. What looks like OWNER/MODEL may be on the hub."""
+    if name not in EMBEDDED_MODELS:
+        _local_folder(name)
+
+
 def fetch_model(name: str, progress: OnProgress = lambda _: None) -> Path:
     """The folder of a model, downloading and converting it first where needed."""
     embedded = EMBEDDED_MODELS.get(name)
@@ -104,16 +120,22 @@ def _info(model: EmbeddedModel) -> ModelInfo:
 
 def _local_folder(name: str) -> Path | None:
     """A folder that the name points to; None when it looks like the name of something else."""
+    if not name.strip():
+        raise ModelNotFoundError("the name of the model is empty")
     path = Path(name).expanduser()
     if (path / "config.json").is_file() or is_agent_folder(path):
         return path
     if path.exists():
         raise ModelNotFoundError(f"{name} exists but is no model folder: it has no config.json")
+    if names_own_model(name):
+        raise ModelNotFoundError(f"{name} {NOT_TO_BE_TRAINED}")
     if name.count("/") != 1 or name.startswith((".", "~", "/")):
         known = ", ".join(EMBEDDED_MODELS)
+        close = get_close_matches(name, EMBEDDED_MODELS, n=1, cutoff=0.4)
+        meant = f"; did you mean {close[0]}?" if close else ""
         raise ModelNotFoundError(
-            f"no model called {name!r}: give an embedded model ({known}; `cuda-rl models fetch`), a model "
-            f"folder, or a Hugging Face name such as owner/model"
+            f"no model called {name!r}{meant}: give an embedded model ({known}; `cuda-rl models fetch`), a "
+            f"model folder, or a Hugging Face name such as owner/model"
         )
     return None
 

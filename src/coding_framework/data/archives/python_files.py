@@ -70,6 +70,11 @@ def python_shard(path: Path) -> PythonShard:
     return PythonShard(path, files)
 
 
+def has_levels(path: Path) -> bool:
+    """Whether it is a checkout of KernelBench, or laid out like one."""
+    return bool(_level_folders(path) or _level_folders(path / "KernelBench"))
+
+
 def _level_folders(path: Path) -> list[Path]:
     if not path.is_dir():
         return []

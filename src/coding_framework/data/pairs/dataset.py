@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from coding_framework import __version__
@@ -11,8 +12,11 @@ from coding_framework.data.pair_judging import RejectedDraft
 from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair
 from coding_framework.data.pairs.card import CardFacts, card
 from coding_framework.data.pairs.journal import Journal
+from coding_framework.data.pairs.known import known_families
 from coding_framework.data.pairs.making import MadePairs, OnSettled
-from coding_framework.data.pairs.workshop import Workshop, open_workshop
+from coding_framework.data.pairs.workshop import Workshop, kinds_of, open_workshop
+from coding_framework.data.sources.overlap import open_held_out
+from coding_framework.data.sources.sourced import CATALOGUE
 from coding_framework.data.tasks import all_tasks
 from coding_framework.data.tasks.split import held_out_names
 from coding_framework.errors import StorageError
@@ -39,16 +43,17 @@ def make_dataset(
     path = folder / JOURNAL_NAME
     with open_workshop(
         config.judge,
-        all_tasks(),
-        held_out_names(config.tasks),
+        all_tasks() if CATALOGUE in config.tasks.sources else (),
+        partial(open_held_out, config.tasks),
         config.run.seed,
         build_prompt,
         build_optimizer_prompt,
         agents=config.sft.agents,
+        known=known_families(config.tasks, kinds_of(config.sft.agents)),
     ) as workshop:
         settings = "\0".join((__version__, config.judge.model_dump_json(), *held_out_names(config.tasks)))
         journal = Journal(path, workshop.settler, settings)
-        made = workshop.make(config.sft.pairs_per_family, on_settled, journal.settle)
+        made = workshop.make(config.sft.pairs_of_a_family, on_settled, journal.settle)
         facts = card_facts(workshop, config)
     written = write_dataset(folder, made, facts)
     path.unlink(missing_ok=True)
@@ -59,7 +64,7 @@ def card_facts(workshop: Workshop, config: FrameworkConfig) -> CardFacts:
     held_out = workshop.settler.held_out
     return CardFacts(
         seed=config.run.seed,
-        per_family=config.sft.pairs_per_family,
+        per_family=config.sft.pairs_of_a_family,
         held_out_families=tuple(sorted(held_out.families)),
         held_out_tasks=tuple(sorted(held_out.task_names)),
         executor=config.judge.executor,

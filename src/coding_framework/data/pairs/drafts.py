@@ -64,6 +64,12 @@ class CatalogueDraft:
     mistake: str = ""
     """What is wrong with the kernel in the prompt."""
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What a verdict is remembered by."""
+        shown = self.shown.kept if self.shown is not None else ""
+        return (self.kind, self.original.name, self.task.prompt, self.answer.kept, shown)
+
 
 @dataclass(frozen=True)
 class Family:
@@ -97,6 +103,10 @@ class Family:
                 draft = _draft(rng, "write" if kind == "optimise" else kind, answer, None, material.formula)
             if draft.kind in self.kinds:
                 yield draft
+
+    def is_exhausted(self, number: int) -> bool:
+        """Never: there is always another dress."""
+        return False
 
     def _material(self, rng: random.Random, number: int) -> Material | None:
         member = self.members[number % len(self.members)]

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from coding_framework.data.pair_judging import RejectedDraft
 from coding_framework.data.pair_records import SFTPair
-from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.making import AnyDraft
 from coding_framework.data.pairs.settling import JUDGE_FAULT
 from coding_framework.monitoring.storage import RecordReader, append_line
 from coding_framework.records import Record
@@ -22,7 +22,7 @@ from coding_framework.records import Record
 class Settler(Protocol):
     """Who settles: a `PairSettler`."""
 
-    def settle(self, draft: CatalogueDraft, /) -> SFTPair | RejectedDraft: ...
+    def settle(self, draft: AnyDraft, /) -> SFTPair | RejectedDraft: ...
 
     def remember(self, pair: SFTPair, /) -> None: ...
 
@@ -45,7 +45,7 @@ class Journal:
         self._settings = settings
         self._known = {line.key: line.outcome for line in RecordReader(path, _Line)}
 
-    def settle(self, draft: CatalogueDraft) -> SFTPair | RejectedDraft:
+    def settle(self, draft: AnyDraft) -> SFTPair | RejectedDraft:
         """As it was settled before, or now."""
         key = self._key(draft)
         known = self._known.get(key)
@@ -58,7 +58,5 @@ class Journal:
             append_line(self._path, _Line(key=key, outcome=outcome).model_dump_json())
         return outcome
 
-    def _key(self, draft: CatalogueDraft) -> str:
-        shown = draft.shown.kept if draft.shown is not None else ""
-        parts = (self._settings, draft.kind, draft.original.name, draft.task.prompt, draft.answer.kept, shown)
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    def _key(self, draft: AnyDraft) -> str:
+        return hashlib.sha256("\0".join((self._settings, *draft.identity)).encode()).hexdigest()

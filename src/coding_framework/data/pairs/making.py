@@ -18,9 +18,12 @@ from pydantic import Field
 from coding_framework.data.pair_judging import RejectedDraft
 from coding_framework.data.pair_records import PairKind, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft, Family
+from coding_framework.data.pairs.known import KnownDraft, KnownFamily
 from coding_framework.records import Record
 
-Settle = Callable[[CatalogueDraft], SFTPair | RejectedDraft]
+AnyDraft = CatalogueDraft | KnownDraft
+AnyFamily = Family | KnownFamily
+Settle = Callable[[AnyDraft], SFTPair | RejectedDraft]
 OnSettled = Callable[[SFTPair | RejectedDraft], None]
 MAX_TRIES_A_PAIR = 4
 """Drafts a wanted pair after which a family counts as exhausted."""
@@ -72,7 +75,7 @@ class MadePairs(Record):
 
 
 def make_pairs(
-    chosen: Sequence[Family],
+    chosen: Sequence[AnyFamily],
     per_family: int,
     seed: int,
     settle: Settle,
@@ -98,7 +101,7 @@ def make_pairs(
 class _Ledger:
     """Who has how many; a family is open until it has enough, or has tried often enough."""
 
-    def __init__(self, chosen: Sequence[Family], per_family: int) -> None:
+    def __init__(self, chosen: Sequence[AnyFamily], per_family: int) -> None:
         self.pairs: list[SFTPair] = []
         self.reasons: Counter[str] = Counter()
         self.kept: Counter[str] = Counter({family.name: 0 for family in chosen})
@@ -122,20 +125,18 @@ class _Ledger:
         return True
 
 
-def _open_drafts(
-    chosen: Sequence[Family], seed: int, ledger: _Ledger
-) -> Iterator[tuple[str, CatalogueDraft]]:
+def _open_drafts(chosen: Sequence[AnyFamily], seed: int, ledger: _Ledger) -> Iterator[tuple[str, AnyDraft]]:
     number = 0
-    while any(ledger.is_open(family.name) for family in chosen):
-        for family in chosen:
-            for draft in family.cluster(seed, number) if ledger.is_open(family.name) else ():
+    while left := [one for one in chosen if ledger.is_open(one.name) and not one.is_exhausted(number)]:
+        for family in left:
+            for draft in family.cluster(seed, number):
                 if ledger.is_open(family.name):
                     yield family.name, draft
         number += 1
 
 
 def in_order(
-    drafts: Iterator[tuple[str, CatalogueDraft]], settle: Settle, workers: int
+    drafts: Iterator[tuple[str, AnyDraft]], settle: Settle, workers: int
 ) -> Iterator[tuple[str, SFTPair | RejectedDraft]]:
     """Settled `workers` at a time, a few ahead of the one that is waited for."""
     waiting: deque[tuple[str, Future[SFTPair | RejectedDraft]]] = deque()

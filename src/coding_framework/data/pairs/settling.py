@@ -19,11 +19,21 @@ from coding_framework.data.pair_judging import MIN_OPTIMIZER_SPEEDUP, RejectedDr
 from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair, agent_of
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.known import KnownDraft, fenced
 from coding_framework.data.pairs.normal_code import tokens
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.same_program import Compile, is_same_program
+from coding_framework.data.templates.catalogue_keys import formula_key
 from coding_framework.errors import JudgeFault
-from coding_framework.records import Candidate, CompilationResult, Evaluation, Message, Task, Verdict
+from coding_framework.records import (
+    Candidate,
+    CompilationResult,
+    Evaluation,
+    Message,
+    ModuleTask,
+    Task,
+    Verdict,
+)
 
 JUDGE_FAULT = "judge fault"
 """The reason of a draft that was not judged because of us."""
@@ -32,7 +42,7 @@ JUDGE_FAULT = "judge fault"
 class Judges(Protocol):
     """Who judges: a `JudgePool`, or one judge."""
 
-    def judge(self, task: Task, candidate: Candidate, /) -> Evaluation: ...
+    def judge(self, task: Task | ModuleTask, candidate: Candidate, /) -> Evaluation: ...
 
 
 class Refused(Exception):
@@ -60,10 +70,10 @@ class PairSettler:
     _hopeless: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def settle(self, draft: CatalogueDraft) -> SFTPair | RejectedDraft:
+    def settle(self, draft: CatalogueDraft | KnownDraft) -> SFTPair | RejectedDraft:
         """The pair, or why there is none."""
         try:
-            return self._settle(draft)
+            return self._settle_known(draft) if isinstance(draft, KnownDraft) else self._settle(draft)
         except Refused as refusal:
             return self._rejected(draft, refusal.reason, str(refusal))
         except JudgeFault as fault:
@@ -75,8 +85,40 @@ class PairSettler:
             raise Refused("structure rejected", self._hopeless[draft.structure])
         answer = self._judge_answer(draft)
         messages = self._messages(draft, answer)
-        self._refuse_repeated(draft, messages)
+        self._refuse_repeated(messages, draft.answer.kept)
         return _pair(draft, messages, answer)
+
+    def _settle_known(self, draft: KnownDraft) -> SFTPair:
+        """Of a kernel that a source brings: judged under its own task and text."""
+        self._refuse_held_out_kernels(draft)
+        answer = self._judge_known(draft, draft.answer)
+        if draft.shown is None:
+            messages = self.build_prompt(draft.task)
+        else:
+            shown = self._judge_known(draft, draft.shown)
+            _refuse_slower(answer, shown)
+            messages = self.build_optimizer_prompt(draft.task, draft.shown.source, shown)
+        self._refuse_repeated(messages, draft.answer.source)
+        return _known_pair(draft, messages, answer)
+
+    def _refuse_held_out_kernels(self, draft: KnownDraft) -> None:
+        if draft.task.family in self.held_out.families or draft.task.name in self.held_out.task_names:
+            raise Refused("held out", f"task {draft.task.name} of family {draft.task.family} is held out")
+        for kernel in (draft.answer, draft.shown):
+            reason = self.held_out.why_not_code(kernel.source) if kernel is not None else None
+            if reason is not None:
+                raise Refused("held out", reason)
+
+    def _judge_known(self, draft: KnownDraft, kernel: Candidate) -> Evaluation:
+        evaluation = self.judges.judge(draft.task, kernel)
+        self._count_compilation(evaluation)
+        if not evaluation.passed:
+            raise Refused(evaluation.verdict.value, evaluation.message)
+        ptx = evaluation.compilation.ptx if evaluation.compilation is not None else None
+        reason = self.held_out.why_not_ptx(ptx) if ptx else None
+        if reason is not None:
+            raise Refused("held out", reason)
+        return evaluation
 
     def _refuse_held_out(self, draft: CatalogueDraft) -> None:
         for task in (draft.original, draft.task):
@@ -137,8 +179,8 @@ class PairSettler:
         with self._lock:
             self._seen.add(_identity(pair.messages, pair.source))
 
-    def _refuse_repeated(self, draft: CatalogueDraft, messages: tuple[Message, ...]) -> None:
-        identity = _identity(messages, draft.answer.kept)
+    def _refuse_repeated(self, messages: tuple[Message, ...], source: str) -> None:
+        identity = _identity(messages, source)
         with self._lock:
             if identity in self._seen:
                 raise Refused("duplicate", "the same request was answered with the same tokens")
@@ -159,7 +201,7 @@ class PairSettler:
             self.num_from_cache += from_cache
 
     @staticmethod
-    def _rejected(draft: CatalogueDraft, reason: str, message: str) -> RejectedDraft:
+    def _rejected(draft: CatalogueDraft | KnownDraft, reason: str, message: str) -> RejectedDraft:
         return RejectedDraft(task=draft.task.name, reason=reason, message=message, kind=draft.kind)
 
 
@@ -167,6 +209,13 @@ def _identity(messages: Sequence[Message], source: str) -> bytes:
     """The same for a request and an answer that differ in nothing but layout."""
     words = "\0".join((*(message.content for message in messages), *tokens(source)))
     return hashlib.sha256(words.encode()).digest()
+
+
+def _refuse_slower(answer: Evaluation, shown: Evaluation) -> None:
+    assert answer.speedup is not None
+    assert shown.speedup is not None
+    if answer.speedup < MIN_OPTIMIZER_SPEEDUP * shown.speedup:
+        raise Refused("not faster", f"not faster: {answer.speedup:.3f} against {shown.speedup:.3f}")
 
 
 def under_new_names(evaluation: Evaluation, draft: CatalogueDraft, kernel: DressedKernel) -> Evaluation:
@@ -203,4 +252,24 @@ def _pair(draft: CatalogueDraft, messages: tuple[Message, ...], answer: Evaluati
         variant=draft.variant,
         mistake=draft.mistake,
         time_kind=answer.timing.kind,
+    )
+
+
+def _known_pair(draft: KnownDraft, messages: tuple[Message, ...], answer: Evaluation) -> SFTPair:
+    assert answer.timing is not None
+    return SFTPair(
+        task=draft.task.name,
+        agent=agent_of(draft.kind),
+        messages=messages,
+        answer=fenced(draft.answer),
+        source=draft.answer.source,
+        family=draft.task.family,
+        formula=formula_key(draft.task.name),
+        verdict=Verdict.PASSED,
+        speedup=answer.timing.speedup,
+        digest=draft.answer.digest,
+        kind=draft.kind,
+        tier=draft.task.tier,
+        time_kind=answer.timing.kind,
+        contract=draft.answer.contract,
     )

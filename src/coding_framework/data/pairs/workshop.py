@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
-from coding_framework.data.pair_records import PAIR_KINDS, BuildOptimizerPrompt, BuildPrompt, agent_of
+from coding_framework.data.pair_records import (
+    PAIR_KINDS,
+    BuildOptimizerPrompt,
+    BuildPrompt,
+    PairKind,
+    agent_of,
+)
 from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.pairs.drafts import Family, families
-from coding_framework.data.pairs.making import HitRates, MadePairs, OnSettled, Settle, make_pairs
+from coding_framework.data.pairs.drafts import families
+from coding_framework.data.pairs.known import KnownFamily
+from coding_framework.data.pairs.making import (
+    AnyFamily,
+    HitRates,
+    MadePairs,
+    OnSettled,
+    Settle,
+    make_pairs,
+)
+from coding_framework.data.pairs.same_program import Compile
 from coding_framework.data.pairs.settling import PairSettler
 from coding_framework.records import AgentRole, Task
+
+OpenHeldOut = Callable[[Compile], HeldOut]
+"""What is held out, once there is a compiler."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +41,7 @@ class Workshop:
 
     pool: JudgePool
     settler: PairSettler
-    families: tuple[Family, ...]
+    families: tuple[AnyFamily, ...]
     seed: int
 
     def make(
@@ -55,17 +73,27 @@ class Workshop:
 def open_workshop(
     config: JudgeConfig,
     tasks: Sequence[Task],
-    exclude: Collection[str],
+    exclude: Collection[str] | OpenHeldOut,
     seed: int,
     build_prompt: BuildPrompt,
     build_optimizer_prompt: BuildOptimizerPrompt,
     *,
     agents: Collection[AgentRole] = ("generator", "optimizer"),
+    known: Sequence[KnownFamily] = (),
 ) -> Iterator[Workshop]:
-    """`tasks` and the templates, less what is held out: `exclude` and the held-out families."""
-    kinds = frozenset(kind for kind in PAIR_KINDS if agent_of(kind) in agents)
+    """`tasks` and the templates, less what is held out: `exclude` and the held-out families; and `known`.
+
+    Without tasks the templates are left out too.
+    """
+    kinds = kinds_of(agents)
     settings = CompilerSettings.for_judge(config).model_copy(update={"workers": 1})
     with CUDACompiler(settings) as compiler, open_pool(config) as pool:
-        held_out = HeldOut(exclude, compiler.compile)
+        held_out = exclude(compiler.compile) if callable(exclude) else HeldOut(exclude, compiler.compile)
         settler = PairSettler(pool, compiler.compile, build_prompt, build_optimizer_prompt, held_out)
-        yield Workshop(pool, settler, families(tasks, held_out=held_out, kinds=kinds), seed)
+        drawn = families(tasks, held_out=held_out, kinds=kinds) if tasks else ()
+        yield Workshop(pool, settler, (*drawn, *known), seed)
+
+
+def kinds_of(agents: Collection[AgentRole]) -> frozenset[PairKind]:
+    """The pairs whose answers are theirs."""
+    return frozenset(kind for kind in PAIR_KINDS if agent_of(kind) in agents)

@@ -79,6 +79,6 @@ def _entry(name: str) -> tuple[Task, ModuleType]:
     catalogue = _catalogue()
     if name not in catalogue:
         close = get_close_matches(name, catalogue, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known tasks: {', '.join(catalogue)}"
+        hint = f"did you mean {' or '.join(close)}?" if close else "`cuda-rl tasks` lists them"
         raise UnknownTaskError(f"there is no task named '{name}'; {hint}")
     return catalogue[name]

@@ -22,9 +22,9 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.toolchain.settings import CACHE_VARIABLE
 from coding_framework.data.pair_judging import RejectedDraft
 from coding_framework.data.pair_records import SFTPair
-from coding_framework.data.pairs.drafts import CatalogueDraft, draft_pairs
+from coding_framework.data.pairs.drafts import CatalogueDraft, Family, draft_pairs
 from coding_framework.data.pairs.making import in_order
-from coding_framework.data.pairs.workshop import Workshop, open_workshop
+from coding_framework.data.pairs.workshop import OpenHeldOut, Workshop, open_workshop
 from coding_framework.evaluation.bench.footprint import marked, marked_processes
 from coding_framework.evaluation.bench.records import BenchPairsResult
 from coding_framework.records import Candidate, Task
@@ -37,7 +37,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 def bench_pairs(
     config: JudgeConfig,
     tasks: Sequence[Task],
-    exclude: Collection[str],
+    exclude: Collection[str] | OpenHeldOut,
     *,
     seconds: float,
     seed: int,
@@ -90,7 +90,8 @@ def bench_pairs(
 
 
 def _until(workshop: Workshop, deadline: float) -> Iterator[tuple[str, CatalogueDraft]]:
-    for draft in draft_pairs(workshop.families, workshop.seed):
+    chosen = [family for family in workshop.families if isinstance(family, Family)]
+    for draft in draft_pairs(chosen, workshop.seed):
         if time.perf_counter() > deadline:
             return
         yield draft.original.family, draft

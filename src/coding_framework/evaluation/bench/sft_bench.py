@@ -17,7 +17,8 @@ from coding_framework.agents.models.loading import default_device, release_memor
 from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig
 from coding_framework.data.sft_pairs import generate_pairs
-from coding_framework.data.tasks.split import held_out_names, training_tasks
+from coding_framework.data.sources.overlap import open_held_out
+from coding_framework.data.tasks.split import catalogue_tasks
 from coding_framework.evaluation.bench.sft_records import BenchSFTResult, SFTFigures
 from coding_framework.training.sft.results import PairLike, SFTStep, StepSplit
 from coding_framework.training.sft.trainer import run_sft
@@ -70,7 +71,7 @@ def bench_sft(
 
 
 def _drafts(config: FrameworkConfig, wanted: int) -> list[PairLike]:
-    tasks, exclude = training_tasks(config.tasks), held_out_names(config.tasks)
+    tasks, exclude = catalogue_tasks(config.tasks), open_held_out(config.tasks)
     count = min(wanted, MAX_DRAFTS)
     return list(generate_pairs(tasks, count, config.run.seed, exclude, generator_messages))
 

@@ -20,7 +20,7 @@ from coding_framework.evaluation.bench.train_records import BenchTrainResult, RL
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.resolve import judge_place
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import reward_of
 from coding_framework.training.rl.start_stages import stage_seconds
 from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 
@@ -56,7 +56,7 @@ def bench_train(
         trainer = MultiAgentVERLTrainer(
             config,
             MultiTurnConversationManager(config.conversation),
-            CUDAPerformanceReward(config.reward),
+            reward_of(config.reward),
             run_dir=run_dir,
             model_path=model_path,
             on_step=note,

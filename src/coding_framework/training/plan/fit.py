@@ -1,14 +1,15 @@
 """What the memory of the cards decides: how large a piece of the update is, and what has to give way.
 
 In this order, as long as it does not fit: smaller pieces (nearly free), activations computed twice (a
-third more work), fewer answers sampled at once, vLLM asleep during the update (waking costs seconds).
+third more work), fewer answers sampled at once, vLLM asleep during the update (waking costs seconds),
+and again fewer answers at once, because vLLM is awake while it samples.
 What was given stays as given.
 Of a model whose sizes are not known the safest is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from coding_framework.config import FrameworkConfig, RLConfig
 from coding_framework.training.plan import memory
@@ -21,7 +22,8 @@ _SMALL_PIECE = 4_096
 
 
 def fit(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> FrameworkConfig:
-    """The config with `rl.update_tokens`, `rl.checkpoint_activations` and what vLLM takes settled."""
+    """The config with `rl.update_tokens`, activations of SFT and the update and what vLLM takes settled."""
+    config = _fit_sft(config, machine, shape)
     there = _memory_bytes(config, machine)
     samplers, updates = list(_samplers(config.rl, there)), list(_updates(config))
     pairs = [(sampler, update) for sampler in samplers for update in updates]
@@ -34,6 +36,19 @@ def fit(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> 
         return choices[-1]
     enough = (one for one in choices if _most(one, shape) <= memory.USABLE_SHARE * there)
     return next(enough, choices[-1])
+
+
+def _fit_sft(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> FrameworkConfig:
+    """Of packed rows; of a model whose sizes are not known SFT itself decides, once it is loaded."""
+    sft = config.sft
+    packed = bool(config.rl.num_gpus and sft.enabled) and config.model.attention != "sdpa"
+    if shape is None or not packed or sft.checkpoint_activations is not None:
+        return config
+    card = min((one.memory_bytes for one in machine.cards[: sft.workers]), default=0)
+    keeping = config.model_copy(update={"sft": sft.model_copy(update={"checkpoint_activations": False})})
+    if memory.sft_card(keeping, shape).total <= memory.USABLE_SHARE * card:
+        return keeping
+    return config.model_copy(update={"sft": sft.model_copy(update={"checkpoint_activations": True})})
 
 
 def _most(config: FrameworkConfig, shape: ModelShape) -> float:
@@ -49,21 +64,21 @@ def _memory_bytes(config: FrameworkConfig, machine: Machine) -> int:
     return min((card.memory_bytes for card in cards), default=machine.memory_bytes)
 
 
-def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[dict[str, object]]:
+def _samplers(rl: RLConfig, card_bytes: int) -> Iterator[Mapping[str, object]]:
     """How much vLLM takes, best first."""
     if rl.rollout != "vllm":
         yield {}
         return
     whole = int(card_bytes * (rl.rollout_memory_share or 0))
-    caches = [rl.rollout_cache_bytes] if rl.rollout_cache_bytes else [whole, whole // 2, whole // 4]
+    given = rl.rollout_cache_bytes
+    caches = [given] if given else [whole, whole // 2, whole // 4, whole // 8]
     if not rl.rollout_sleeps:
-        for cache in caches:
-            yield {"rollout_cache_bytes": cache, "rollout_sleeps": False}
+        yield from ({"rollout_cache_bytes": cache, "rollout_sleeps": False} for cache in caches[:3])
     if rl.rollout_sleeps or (rl.rollout_sleeps is None and not rl.gpus.rollout):
-        yield {"rollout_cache_bytes": caches[0], "rollout_sleeps": True}
+        yield from ({"rollout_cache_bytes": cache, "rollout_sleeps": True} for cache in caches)
 
 
-def _updates(config: FrameworkConfig) -> Iterator[dict[str, object]]:
+def _updates(config: FrameworkConfig) -> Iterator[Mapping[str, object]]:
     """How the update is cut, best first."""
     rl, longest = config.rl, _longest_row(config)
     large = [max(longest, size) for size in (_LARGE_PIECE, _LARGE_PIECE // 2, _SMALL_PIECE)]

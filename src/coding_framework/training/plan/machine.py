@@ -43,6 +43,10 @@ class Machine(Record):
     """Where runs are kept; None if nobody looked."""
     free_cache_bytes: int | None = Field(default=None, ge=0)
     """Where fetched models are kept; None if nobody looked."""
+    one_disk: bool = False
+    """Whether runs and fetched models share it."""
+    runs_refused_because: str = ""
+    """Why no run folder can be made there; empty if nothing is in the way."""
     free_shared_bytes: int | None = Field(default=None, ge=0)
     """In the memory that processes share (`/dev/shm`); None if nobody looked."""
 
@@ -50,6 +54,7 @@ class Machine(Record):
 _DECIDING = (
     *("torch", "transformers", "peft", "bitsandbytes", "flash_attn", "vllm"),
     *("verl", "ray", "transfer_queue", "tensordict", "pyarrow"),
+    *("tensorboard", "wandb", "trackio"),
 )
 
 
@@ -66,12 +71,25 @@ def look_at_machine(runs: Path | None = None) -> Machine:
         packages=frozenset(name for name in _DECIDING if find_spec(name) is not None),
         free_disk_bytes=_free_bytes(runs) if runs is not None else None,
         free_cache_bytes=_free_bytes(cache_folder()) if runs is not None else None,
+        one_disk=runs is not None and _there(runs).stat().st_dev == _there(cache_folder()).stat().st_dev,
+        runs_refused_because=_refused_because(runs) if runs is not None else "",
         free_shared_bytes=_free_bytes(Path("/dev/shm")),
     )
 
 
 def _free_bytes(folder: Path) -> int:
     """On the disk that would hold it; the folder need not exist."""
-    folder = folder.absolute()
-    there = next(place for place in (folder, *folder.parents) if place.exists())
-    return shutil.disk_usage(there).free
+    return shutil.disk_usage(_there(folder)).free
+
+
+def _there(folder: Path) -> Path:
+    """The folder, or what is there of the way to it."""
+    folder = folder.expanduser().absolute()
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def _refused_because(folder: Path) -> str:
+    there = _there(folder)
+    if not there.is_dir():
+        return f"{there} is a file"
+    return "" if os.access(there, os.W_OK | os.X_OK) else f"{there} cannot be written to"

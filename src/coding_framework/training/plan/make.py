@@ -1,9 +1,11 @@
-"""From a config and a machine to a plan, or to a refusal. Loads no torch and starts nothing."""
+"""From a config and a machine to a plan, or to a refusal. Loads no torch and starts nothing, except that a
+reward of the user's own is tried."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -11,15 +13,22 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.changes import settled_keys, value_at
+from coding_framework.training.plan.devices import devices
 from coding_framework.training.plan.disk import disk_at_most, disk_left
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.phases import phases
-from coding_framework.training.plan.records import DevicePlan, JudgePlan, Role, Settled, TrainingPlan
+from coding_framework.training.plan.progress import progress_of, too_few_steps
+from coding_framework.training.plan.records import JudgePlan, Settled, TrainingPlan
 from coding_framework.training.plan.refusals import raise_first, refusals
 from coding_framework.training.plan.resolve import judge_place, resolve
 from coding_framework.training.plan.rl_refusals import algorithm_refusals
 from coding_framework.training.plan.room import no_room
+from coding_framework.training.plan.sft_refusals import compiler_refusals, sft_refusals
 from coding_framework.training.plan.shape import model_shape
+from coding_framework.training.plan.sink_refusals import sink_refusals
+from coding_framework.training.plan.tasks import keep_to_the_run, task_notes, task_refusals
+from coding_framework.training.rl.leftovers import shared_bytes_left
 
 
 def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None = None) -> TrainingPlan:
@@ -28,27 +37,46 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     Raises where it cannot work, with everything that stands in the way.
     """
     shape = model_shape(config.model.name)
+    config = keep_to_the_run(config, run)
     resolved = resolve(config, machine, shape)
-    tasks = [task.name for task in training_tasks(resolved.tasks)]
-    finished = frozenset(one.name for one in run.state().phases) if run else frozenset()
+    progress, at_most = progress_of(run, resolved), disk_at_most(resolved, shape)
     in_the_way = [
         *refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
-        *no_room(resolved, machine, shape, disk_at_most(resolved, shape), new=run is None),
+        *sft_refusals(resolved),
+        *compiler_refusals(resolved),
+        *too_few_steps(run, resolved),
+        *task_refusals(resolved, machine),
+        *sink_refusals(resolved, machine),
+        *no_room(resolved, _taken_up(machine, run), shape, at_most, run),
     ]
     raise_first(in_the_way)
+    tasks = [task.name for task in training_tasks(resolved.tasks)]
     folder = run.path if run else resolved.run.output_dir / run_name(resolved.run.name)
     return TrainingPlan(
         folder=folder,
         resumes=run is not None,
         config=resolved,
-        settled=tuple(_settled(config, resolved)),
+        settled=tuple(_all_settled(config, resolved, run)),
         machine=machine,
-        phases=phases(resolved, machine, shape, tasks, finished),
-        devices=_devices(resolved, machine),
+        phases=phases(resolved, machine, shape, tasks, progress),
+        devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
         disk_bytes=disk_left(resolved, shape),
+        tasks=task_notes(resolved),
+        disk_at_most_bytes=at_most,
     )
+
+
+def _all_settled(
+    asked: FrameworkConfig, resolved: FrameworkConfig, run: RunFolder | None
+) -> Iterator[Settled]:
+    """Now, or when the run was started: such decisions may be made anew when it is taken up again."""
+    now = {one.key: one for one in _settled(asked, resolved)}
+    for key, value in (settled_keys(run) if run is not None else {}).items():
+        if key not in now and as_json(value_at(resolved, key)) == value:
+            yield Settled(key=key, value=value)
+    yield from now.values()
 
 
 def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Settled]:
@@ -58,58 +86,20 @@ def _settled(asked: Record, resolved: Record, prefix: str = "") -> Iterator[Sett
         if isinstance(before, Record) and isinstance(after, Record):
             yield from _settled(before, after, f"{prefix}{name}.")
         elif before != after:
-            value: JsonValue = str(after) if isinstance(after, Path) else after
-            if isinstance(after, tuple):
-                value = list(after)
-            yield Settled(key=prefix + name, value=value)
+            yield Settled(key=prefix + name, value=as_json(after))
 
 
-def _devices(config: FrameworkConfig, machine: Machine) -> tuple[DevicePlan, ...]:
-    num_gpus = config.rl.num_gpus or 0
-    if not num_gpus:
-        host = DevicePlan(
-            device="CPU",
-            name=f"{machine.cores} cores",
-            memory_bytes=machine.memory_bytes,
-            used_by=tuple(_without_cards(config)),
-        )
-        judged_on = (config.judge.gpu_indices or ()) if config.judge.executor == "gpu" else ()
-        return (host, *(_card(config, machine, index, ("judge",)) for index in judged_on))
-    users = card_users(config)
-    return tuple(_card(config, machine, index, tuple(roles)) for index, roles in enumerate(users))
+def _taken_up(machine: Machine, run: RunFolder | None) -> Machine:
+    """With the shared memory that a killed start of this run holds: it goes before any is needed."""
+    free, left = machine.free_shared_bytes, shared_bytes_left(run.path) if run else 0
+    return machine if free is None else machine.model_copy(update={"free_shared_bytes": free + left})
 
 
-def card_users(config: FrameworkConfig) -> list[list[Role]]:
-    """Of each card of a resolved config, in the order in which `GPUAllocation` gives them out."""
-    gpus, rl = config.rl.gpus, config.rl
-    with_actor: list[Role] = ["actor", "critic"] if rl.algorithm == "ppo" else ["actor"]
-    with_actor += [] if gpus.rollout else ["rollout"]
-    with_actor += ["reference"] if rl.kl_coef and not gpus.reference else []
-    users: list[list[Role]] = [list(with_actor) for _ in range(gpus.actor or 1)]
-    users += [["reference"] for _ in range(gpus.reference or 0)]
-    users += [["rollout"] for _ in range(gpus.rollout or 0)]
-    users += [["judge"] for _ in range(gpus.judge or 0)]
-    if config.judge.executor == "gpu" and not gpus.judge:
-        for index in config.judge.gpu_indices or ():
-            users[index].append("judge")
-    return users
-
-
-def _without_cards(config: FrameworkConfig) -> Iterator[Role]:
-    yield "actor"
-    if config.rl.algorithm == "ppo":
-        yield "critic"
-    yield "rollout"
-    if config.rl.kl_coef:
-        yield "reference"
-    if config.judge.executor != "gpu":
-        yield "judge"
-
-
-def _card(config: FrameworkConfig, machine: Machine, index: int, users: tuple[Role, ...]) -> DevicePlan:
-    card, nodes = machine.cards[index], config.rl.nodes
-    device = f"GPU {index}" + (f" of each of {nodes} nodes" if nodes > 1 else "")
-    return DevicePlan(device=device, name=card.name, memory_bytes=card.memory_bytes, used_by=users)
+def as_json(value: Any) -> JsonValue:
+    """As a settled value stands in the plan's file."""
+    if isinstance(value, tuple):
+        return list(value)
+    return str(value) if isinstance(value, Path) else value
 
 
 def _judge(config: FrameworkConfig) -> JudgePlan:

@@ -1,7 +1,7 @@
 """What training holds in memory, worked out from the model's sizes.
 
 Counted: trained weights with their gradients and Adam's two moments (float32), frozen weights, what
-autograd keeps of one forward pass, vLLM's share of the card, and a round sum for everything else.
+autograd keeps of one forward pass, what samples (vLLM, or transformers), and a round sum for everything else.
 Fragmentation is not known beforehand: nine tenths of a card are taken to be usable.
 """
 
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from coding_framework.config import FrameworkConfig
 from coding_framework.training.plan.records import Estimate
 from coding_framework.training.plan.shape import ModelShape
+from coding_framework.training.rl.names import MOST_ROWS
 from coding_framework.training.sft.memory import activation_bytes_per_token
 
 GB = 10**9
@@ -76,10 +77,25 @@ def sft_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
 
 
 def rl_actor_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
-    """On one of the actor's cards while weights are updated."""
+    """On one of the actor's cards, in the fuller of its two states.
+
+    While weights are updated vLLM may sleep; while it samples it is awake, and the actor keeps its weights
+    and moments on the card.
+    """
+    states = (_while_updating(config, shape), _while_sampling(config, shape))
+    return max(states, key=lambda held: held.total)
+
+
+def _while_sampling(config: FrameworkConfig, shape: ModelShape) -> Holding:
+    """What the update alone needs is free then."""
+    awake = config.rl.model_copy(update={"rollout_sleeps": False})
+    parts = _while_updating(config.model_copy(update={"rl": awake}), shape).parts
+    return Holding({**parts, **dict.fromkeys(("activations", "logits"), 0.0)})
+
+
+def _while_updating(config: FrameworkConfig, shape: ModelShape) -> Holding:
     rl = config.rl
     workers = rl.gpus.actor or 1
-    shared_rollout = not rl.gpus.rollout and rl.rollout == "vllm"
     shared_reference = rl.kl_coef > 0 and not rl.lora_rank and not rl.gpus.reference
     judge_shares = config.judge.executor == "gpu" and not rl.gpus.judge
     return Holding(
@@ -89,7 +105,7 @@ def rl_actor_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
             "activations": _activations(shape, rl.update_tokens or 0, twice=bool(rl.checkpoint_activations)),
             "logits": _logits(config, shape),
             "reference": 4 * shape.parameters / workers if shared_reference else 0,
-            "vLLM": _sampler(config, shape) if shared_rollout else 0,
+            **({} if rl.gpus.rollout else _sampler(config, shape)),
             "judge": _JUDGE_BYTES if judge_shares else 0,
             "the rest": _PROCESS_BYTES,
         }
@@ -101,14 +117,14 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
     rl = config.rl
     workers = rl.gpus.actor or 1
     policy = {name: workers * size for name, size in _policy(config, shape, workers).items()}
-    tokens = workers * (rl.update_tokens or 0)
+    tokens, servers = workers * (rl.update_tokens or 0), rl.gpus.rollout or workers
     return Holding(
         {
             **policy,
             "critic": workers * _critic(config, shape, workers),
             "activations": 2 * _activations(shape, tokens, twice=bool(rl.checkpoint_activations)),
             "logits": 3 * 4 * shape.vocab_size * tokens,
-            "rollout": 4 * shape.parameters * (rl.gpus.rollout or workers),
+            **{name: servers * size for name, size in _sampler(config, shape).items()},
             "reference": 4 * shape.parameters if rl.kl_coef > 0 and not rl.lora_rank else 0,
             "judge": (config.judge.workers or 1) * _JUDGE_WORKER_BYTES,
             "the rest": 2 * _PROCESS_BYTES,
@@ -117,8 +133,8 @@ def rl_host(config: FrameworkConfig, shape: ModelShape) -> Holding:
 
 
 def rl_rollout_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
-    """On a card that vLLM has for itself."""
-    return Holding({"vLLM": _sampler(config, shape)})
+    """On a card that what samples has for itself."""
+    return Holding(_sampler(config, shape))
 
 
 def rl_reference_card(config: FrameworkConfig, shape: ModelShape) -> Holding:
@@ -142,18 +158,43 @@ def weights_under_way(config: FrameworkConfig, shape: ModelShape) -> float:
     return float(min(size, _TRANSFER_BYTES) * min(config.rl.gpus.actor or 1, config.rl.gpus.rollout or 0))
 
 
-def _sampler(config: FrameworkConfig, shape: ModelShape) -> float:
+def _sampler(config: FrameworkConfig, shape: ModelShape) -> dict[str, float]:
+    return _vllm(config, shape) if config.rl.rollout == "vllm" else _transformers(config, shape)
+
+
+def _vllm(config: FrameworkConfig, shape: ModelShape) -> dict[str, float]:
     """16-bit weights, keys and values of the rows that are sampled at once, and graphs; asleep its context.
 
     As many rows as the cache may hold, and one at least.
     """
-    rl, conversation = config.rl, config.conversation
+    rl = config.rl
     if rl.rollout_sleeps:
-        return _PROCESS_BYTES / 2
-    row = (conversation.max_prompt_tokens + conversation.max_response_tokens) * shape.cache_bytes_per_token
+        return {"vLLM": _PROCESS_BYTES / 2}
+    row = _row_bytes(config, shape)
     rows = min(512, rl.prompts_per_step * rl.group_size) * row
     cache = max(row, min(rows, rl.rollout_cache_bytes or rows))
-    return float(2 * shape.parameters + cache + 1.5 * _PROCESS_BYTES)
+    return {"vLLM": 2 * shape.parameters + cache + 1.5 * _PROCESS_BYTES}
+
+
+def _transformers(config: FrameworkConfig, shape: ModelShape) -> dict[str, float]:
+    """One server: the model, a copy of every layer that an adapter is added to, and keys and values.
+
+    On a card also the context of its process; nothing of it sleeps.
+    """
+    rl, width = config.rl, 4 if config.model.dtype == "float32" else 2
+    rows = min(MOST_ROWS, rl.prompts_per_step * rl.group_size)
+    return {
+        "sampling model": width * shape.parameters,
+        "its layers without the adapter": width * shape.linear_parameters if rl.lora_rank else 0,
+        "keys and values": rows * _row_bytes(config, shape) * width / 2,
+        "sampling process": _PROCESS_BYTES if rl.num_gpus else 0,
+    }
+
+
+def _row_bytes(config: FrameworkConfig, shape: ModelShape) -> int:
+    """Keys and values of the longest row, in 16 bits."""
+    conversation = config.conversation
+    return (conversation.max_prompt_tokens + conversation.max_response_tokens) * shape.cache_bytes_per_token
 
 
 def _policy(config: FrameworkConfig, shape: ModelShape, workers: int) -> dict[str, float]:

@@ -1,9 +1,10 @@
 """How long phases may take: tokens times weights, divided by what was once measured elsewhere.
 
-Without a GPU the figures are those of the quick test on two cores of a server (SmolLM2-135M: 4.5
-minutes of SFT, four RL steps in 5.6 minutes), so much per core. With a GPU only what was measured on
-an H200 is used, and only for an H200; for other cards nothing is known, and that is what the plan says.
-Answers are taken to be half as long as they may be, prompts a third: what that quick test saw.
+Without a GPU the figures are those of the quick test on two cores of a server, as the README shows it
+(SmolLM2-135M; a quiet day took 0.6 of it), so much per core. With a GPU they are those of one H200
+(docs/training.md), and only for one card of that kind and a model of about that size; for anything else
+nothing is known, and that is what the plan says. Answers are taken to be half as long as they may be,
+prompts a third: what that quick test saw.
 """
 
 from __future__ import annotations
@@ -13,17 +14,37 @@ from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, Unknown
 from coding_framework.training.plan.shape import ModelShape
 
-_SAMPLING = 6e9
-"""Weights times sampled tokens, per core and second."""
-_UPDATE = 1.1e10
+_SAMPLING = 3.6e9
+"""Weights times tokens that RL samples, per core and second."""
+_UPDATE = 6.5e9
 """Weights times tokens of the update under verl, per core and second."""
-_SFT = 4e10
+_SFT = 3.3e10
 """Weights times tokens of SFT pairs with a shared beginning, per core and second."""
-_JUDGEMENT_S = 0.3
+_ANSWERING = 6e9
+"""Weights times tokens that the evaluation samples, per core and second."""
+_PAIR_S, _JUDGEMENT_S = 0.26, 0.3
 """Of one core with the emulator."""
-_RL_START_S = 70.0
-"""Ray, verl and the export."""
-_ON_TWO_CORES = "the quick test on two cores of a server, scaled by cores, weights and tokens"
+_RL_START_S, _SFT_START_S, _LOADING_S = 70.0, 20.0, 8.0
+"""Ray, verl and the export; SFT's model, pairs and export; a model of the evaluation."""
+_ON_TWO_CORES = (
+    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a quiet day "
+    "it took 0.6 of this"
+)
+
+_H200_WEIGHTS = 1.54e9
+"""Of Qwen2.5-Coder-1.5B, which was trained there; another may have two thirds to three halves of it."""
+_H200_SFT, _H200_SAMPLING, _H200_UPDATE = 40_900.0, 10_800.0, 26_600.0
+"""Tokens a second."""
+_H200_PAIR_TOKENS = 313
+"""Prompt and answer, as they came out."""
+_H200_START_S, _H200_JUDGING_S, _H200_STEP_S = 134.0, 0.17, 1.3
+"""From the command to the first answer; one answer of an untrained model; a step beside its parts."""
+_H200_PAIRS = 48.0
+"""Judgements a second."""
+_ON_H200 = (
+    "what was measured once with one H200 and Qwen2.5-Coder-1.5B (docs/training.md), scaled by weights and "
+    "tokens"
+)
 
 
 def episode_tokens(config: FrameworkConfig, turns: int) -> tuple[float, float]:
@@ -36,36 +57,63 @@ def episode_tokens(config: FrameworkConfig, turns: int) -> tuple[float, float]:
 
 def pairs_seconds(config: FrameworkConfig, machine: Machine, pairs: int) -> Estimate | Unknown:
     """Judging the pairs of SFT."""
-    if config.judge.executor == "gpu":
-        return Unknown(because="how fast pairs are judged on this card was not measured yet")
-    return Estimate(value=pairs * _JUDGEMENT_S / machine.cores, rests_on=_ON_TWO_CORES)
+    if config.judge.executor != "gpu":
+        return Estimate(value=pairs * _PAIR_S / _judges(config, machine), rests_on=_ON_TWO_CORES)
+    judging = config.judge.gpu_indices or ()
+    if len(judging) == 1 and "H200" in machine.cards[judging[0]].name:
+        return Estimate(value=pairs / _H200_PAIRS, rests_on=_ON_H200)
+    return Unknown(because="how fast pairs are judged there was not measured yet")
 
 
 def sft_seconds(
     config: FrameworkConfig, machine: Machine, shape: ModelShape | None, steps: int
 ) -> Estimate | Unknown:
-    """All steps."""
-    if shape is None or config.rl.num_gpus:
-        return _unknown(config, shape)
-    tokens = (
-        steps * config.sft.batch_size * config.sft.gradient_accumulation_steps * config.sft.max_length / 2
-    )
-    return Estimate(value=tokens * shape.parameters / (_SFT * machine.cores), rests_on=_ON_TWO_CORES)
+    """So many steps, with start-up and export where they were measured."""
+    if shape is None:
+        return _not_fetched(config)
+    sft = config.sft
+    pairs = steps * sft.pairs_per_step
+    if not config.rl.num_gpus:
+        starts = len(sft.agents) if sft.adapters == "per_agent" else 1
+        work = pairs * sft.max_length / 2 * shape.parameters / (_SFT * machine.cores)
+        return Estimate(value=starts * _SFT_START_S + work, rests_on=_ON_TWO_CORES)
+    differs = _differs(config, machine, shape) or _sft_differs(config)
+    if differs:
+        return Unknown(because=differs)
+    tokens = pairs * min(_H200_PAIR_TOKENS, sft.max_length)
+    return Estimate(value=tokens * shape.parameters / (_H200_WEIGHTS * _H200_SFT), rests_on=_ON_H200)
 
 
 def rl_seconds(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, turns: int, openings: int = 0
+    config: FrameworkConfig,
+    machine: Machine,
+    shape: ModelShape | None,
+    steps: int,
+    turns: int,
+    openings: int = 0,
 ) -> Estimate | Unknown:
-    """All steps of a policy with so many turns an episode, start-up, export and the openings before it."""
-    if shape is None or config.rl.num_gpus:
-        return _unknown(config, shape)
+    """So many steps of a policy with so many turns an episode, start-up and the openings before it."""
+    if shape is None:
+        return _not_fetched(config)
     rl = config.rl
-    episodes = rl.steps * rl.prompts_per_step * rl.group_size
+    episodes = steps * rl.prompts_per_step * rl.group_size
     prompt, answer = episode_tokens(config, turns)
-    work = shape.parameters * (answer / _SAMPLING + _passes(rl) * (prompt + answer) / _UPDATE)
-    seconds = episodes * (work + turns * _JUDGEMENT_S)
-    seconds += openings * (shape.parameters * episode_tokens(config, 1)[1] / _SAMPLING + _JUDGEMENT_S)
-    return Estimate(value=_RL_START_S + seconds / machine.cores, rests_on=_ON_TWO_CORES)
+    opening = openings * episode_tokens(config, 1)[1]
+    trained = episodes * _passes(rl) * (prompt + answer)
+    judgements = episodes * turns + openings
+    judging = judgements * _JUDGEMENT_S / _judges(config, machine)
+    if not rl.num_gpus:
+        sampled = (episodes * answer + opening) / _SAMPLING
+        seconds = shape.parameters * (sampled + trained / _UPDATE) / machine.cores
+        return Estimate(value=_RL_START_S + seconds + judging, rests_on=_ON_TWO_CORES)
+    differs = _differs(config, machine, shape) or _rl_differs(config)
+    if differs:
+        return Unknown(because=differs)
+    if config.judge.executor == "gpu":
+        judging = judgements * _H200_JUDGING_S
+    size = shape.parameters / _H200_WEIGHTS
+    work = size * ((episodes * answer + opening) / _H200_SAMPLING + trained / _H200_UPDATE)
+    return Estimate(value=_H200_START_S + work + judging + steps * _H200_STEP_S, rests_on=_ON_H200)
 
 
 def _passes(rl: RLConfig) -> float:
@@ -75,18 +123,50 @@ def _passes(rl: RLConfig) -> float:
 
 
 def evaluation_seconds(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, episodes: int
+    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, models: int, episodes: int
 ) -> Estimate | Unknown:
-    """All models."""
-    if shape is None or config.rl.num_gpus:
-        return _unknown(config, shape)
+    """So many models with so many episodes each."""
+    if shape is None:
+        return _not_fetched(config)
+    if config.rl.num_gpus:
+        return Unknown(because="how long the evaluation takes on a GPU was not measured yet")
     turns = config.evaluation.max_turns
     _, answer = episode_tokens(config, turns)
-    per_episode = shape.parameters * answer / _SAMPLING + turns * _JUDGEMENT_S
-    return Estimate(value=episodes * per_episode / machine.cores, rests_on=_ON_TWO_CORES)
+    sampling = shape.parameters * answer / (_ANSWERING * machine.cores)
+    judging = turns * _JUDGEMENT_S / _judges(config, machine)
+    return Estimate(value=models * (_LOADING_S + episodes * (sampling + judging)), rests_on=_ON_TWO_CORES)
 
 
-def _unknown(config: FrameworkConfig, shape: ModelShape | None) -> Unknown:
-    if shape is None:
-        return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
-    return Unknown(because="nothing of this kind was measured on such a card yet")
+def _judges(config: FrameworkConfig, machine: Machine) -> int:
+    """Of the emulator, at a time."""
+    return min(machine.cores, config.judge.workers or machine.cores)
+
+
+def _not_fetched(config: FrameworkConfig) -> Unknown:
+    return Unknown(because=f"the sizes of {config.model.name} are known once it is fetched")
+
+
+def _differs(config: FrameworkConfig, machine: Machine, shape: ModelShape) -> str | None:
+    """Why what was measured with an H200 says nothing here; None if it does."""
+    names = {card.name for card in machine.cards[: config.rl.num_gpus]}
+    other = sorted(name for name in names if "H200" not in name)
+    if other:
+        return f"nothing was measured on {' and '.join(other)} yet"
+    if config.rl.num_gpus != 1 or config.rl.nodes > 1:
+        return "only training on one card was measured so far"
+    if not 2 / 3 <= shape.parameters / _H200_WEIGHTS <= 3 / 2:
+        return "on this card only a model of 1.5 billion weights was measured"
+    return None
+
+
+def _sft_differs(config: FrameworkConfig) -> str | None:
+    lora = config.sft.method == "lora" and config.model.attention != "sdpa"
+    return None if lora else "on this card only LoRA with packed rows was measured"
+
+
+def _rl_differs(config: FrameworkConfig) -> str | None:
+    rl = config.rl
+    same = (
+        rl.lora_rank and rl.rollout == "vllm" and not rl.rollout_sleeps and config.model.attention != "sdpa"
+    )
+    return None if same else "on this card only an adapter with vLLM awake and packed rows was measured"

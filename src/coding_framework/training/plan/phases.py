@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.config import FrameworkConfig, RLConfig, SFTConfig
-from coding_framework.data.tasks import get_task
+from coding_framework.config.tree import MOST_PASSES
+from coding_framework.data.sources.book import find_task
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.training.plan import memory, pace
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.progress import Progress
 from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
 from coding_framework.training.rl.prompts_file import num_prompts
@@ -20,22 +24,31 @@ def phases(
     machine: Machine,
     shape: ModelShape | None,
     tasks: Sequence[str],
-    finished: frozenset[str],
+    progress: Progress,
 ) -> tuple[PhasePlan, ...]:
     """In the order in which they run; those that are switched off are left out."""
-    found = _phases(config, machine, shape, tasks)
-    return tuple(one.model_copy(update={"finished": one.name in finished}) for one in found)
+    found = _phases(_Setting(config, machine, shape, tuple(tasks), progress))
+    return tuple(one.model_copy(update={"finished": one.name in progress.finished}) for one in found)
 
 
-def _phases(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
-) -> Iterator[PhasePlan]:
-    yield _model(config)
-    if config.sft.enabled:
-        yield from _sft(config, machine, shape, tasks)
-    if config.rl.enabled:
-        yield from _rl(config, machine, shape, tasks)
-    yield _evaluation(config, machine, shape)
+@dataclass(frozen=True)
+class _Setting:
+    """What a phase is worked out from."""
+
+    config: FrameworkConfig
+    machine: Machine
+    shape: ModelShape | None
+    tasks: tuple[str, ...]
+    progress: Progress
+
+
+def _phases(at: _Setting) -> Iterator[PhasePlan]:
+    yield _model(at.config)
+    if at.config.sft.enabled:
+        yield from _sft(at)
+    if at.config.rl.enabled:
+        yield from _rl(at)
+    yield _evaluation(at)
 
 
 def _model(config: FrameworkConfig) -> PhasePlan:
@@ -44,7 +57,7 @@ def _model(config: FrameworkConfig) -> PhasePlan:
         return PhasePlan(
             name="model",
             what=f"{name}, which is on this machine",
-            seconds=Estimate(value=0, rests_on="nothing has to be fetched"),
+            seconds=Estimate(value=0, rests_on=""),
         )
     embedded = EMBEDDED_MODELS.get(name)
     size = f", {embedded.download_bytes / 1e6:,.0f} MB" if embedded else ""
@@ -55,30 +68,42 @@ def _model(config: FrameworkConfig) -> PhasePlan:
     )
 
 
-def _sft(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
-) -> Iterator[PhasePlan]:
-    sft = config.sft
-    families = {get_task(name).family for name in tasks}
-    pairs = sft.pairs if sft.pairs is not None else sft.pairs_per_family * len(families)
+def _sft(at: _Setting) -> Iterator[PhasePlan]:
+    sft, progress = at.config.sft, at.progress
+    families = {find_task(at.config.tasks, name).family for name in at.tasks}
+    planned = sft.pairs if sft.pairs is not None else sft.pairs_of_a_family * len(families)
     whence = "" if sft.pairs is not None else f" of each of {len(families)} families"
     yield PhasePlan(
         name="pairs",
-        tasks=tuple(tasks),
-        what=f"{sft.pairs or sft.pairs_per_family:,} judged pairs{whence}",
-        seconds=pace.pairs_seconds(config, machine, pairs),
+        tasks=at.tasks,
+        what=f"{sft.pairs or sft.pairs_of_a_family:,} judged pairs{whence}",
+        seconds=pace.pairs_seconds(at.config, at.machine, planned),
     )
-    steps = _sft_steps(sft, pairs)
-    kind = {"lora": f"adapter of rank {sft.lora_rank}", "qlora": f"4-bit, adapter of rank {sft.lora_rank}"}
+    pairs = progress.pairs or planned
+    steps, done = _sft_steps(sft, pairs), progress.steps.get("sft", 0)
     yield PhasePlan(
         name="sft",
         steps=steps,
-        tasks=tuple(tasks),
-        what=f"{sft.batch_size * sft.gradient_accumulation_steps} pairs a step, "
-        f"{kind.get(sft.method, 'all weights')}{_for_whom(sft)}",
-        seconds=pace.sft_seconds(config, machine, shape, steps),
-        memory_bytes=_memory(config, shape, memory.sft_card, memory.sft_host),
+        steps_done=min(done, steps),
+        tasks=at.tasks,
+        what=f"{sft.pairs_per_step:,} pairs a step{_passes(sft, steps, pairs)}, "
+        f"{_trained(sft)}{_for_whom(sft)}, learning rate {sft.peak_learning_rate:g}",
+        seconds=pace.sft_seconds(at.config, at.machine, at.shape, max(0, steps - done)),
+        memory_bytes=_memory(at.config, at.shape, memory.sft_card, memory.sft_host),
     )
+
+
+def _passes(sft: SFTConfig, steps: int, pairs: int) -> str:
+    """Over the pairs, of all adapters."""
+    passes = steps * sft.gradient_accumulation_steps / math.ceil(pairs / sft.batch_size)
+    number = f"{passes:.2g}" if passes < 100 else f"{passes:,.0f}"
+    words = f", {number} {'pass' if number == '1' else 'passes'} over the pairs"
+    return words + (" (more than two mostly learn them by heart)" if passes > MOST_PASSES + 0.5 else "")
+
+
+def _trained(sft: SFTConfig) -> str:
+    kind = {"lora": f"adapter of rank {sft.lora_rank}", "qlora": f"4-bit, adapter of rank {sft.lora_rank}"}
+    return kind.get(sft.method, "all weights")
 
 
 def _sft_steps(sft: SFTConfig, pairs: int) -> int:
@@ -92,40 +117,31 @@ def _for_whom(sft: SFTConfig) -> str:
     return f", one each for {' and '.join(sft.agents)}" if sft.adapters == "per_agent" else ""
 
 
-def _rl(
-    config: FrameworkConfig, machine: Machine, shape: ModelShape | None, tasks: Sequence[str]
-) -> Iterator[PhasePlan]:
-    turns, openings = config.conversation.max_turns, num_prompts(config.rl)
-    if config.rl.adapters == "shared":
-        yield _rl_of("rl", config, machine, shape, tasks, turns, f"up to {turns} turns")
+def _rl(at: _Setting) -> Iterator[PhasePlan]:
+    turns, openings = at.config.conversation.max_turns, num_prompts(at.config.rl)
+    if at.config.rl.adapters == "shared":
+        yield _rl_of("rl", at, turns, f"up to {turns} turns" if turns > 1 else "one turn")
         return
-    yield _rl_of("rl_generator", config, machine, shape, tasks, 1, "first kernels")
-    what = f"{turns - 1} turns at most after one of {openings:,} openings"
-    yield _rl_of("rl_optimizer", config, machine, shape, tasks, turns - 1, what, openings)
+    yield _rl_of("rl_generator", at, 1, "first kernels")
+    more = "one turn" if turns == 2 else f"{turns - 1} turns at most"
+    yield _rl_of("rl_optimizer", at, turns - 1, f"{more} after one of {openings:,} openings", openings)
 
 
-def _rl_of(
-    name: Phase,
-    config: FrameworkConfig,
-    machine: Machine,
-    shape: ModelShape | None,
-    tasks: Sequence[str],
-    turns: int,
-    what: str,
-    openings: int = 0,
-) -> PhasePlan:
+def _rl_of(name: Phase, at: _Setting, turns: int, what: str, openings: int = 0) -> PhasePlan:
     """One policy, in episodes of at most so many turns of its own."""
-    rl = config.rl
+    rl, done = at.config.rl, at.progress.steps.get(name, 0)
     trained = f"adapter of rank {rl.lora_rank}" if rl.lora_rank else "all weights"
+    left = max(0, rl.steps - done)
     return PhasePlan(
         name=name,
         steps=rl.steps,
+        steps_done=min(done, rl.steps),
         episodes=rl.steps * rl.prompts_per_step * rl.group_size,
-        tasks=tuple(tasks),
+        tasks=at.tasks,
         what=f"{_algorithm(rl)}, {rl.prompts_per_step} tasks × {rl.group_size} episodes a step, "
-        f"{what}, {trained}{_updates(rl)}{_kl(rl)}",
-        seconds=pace.rl_seconds(config, machine, shape, turns, openings),
-        memory_bytes=_memory(config, shape, memory.rl_actor_card, memory.rl_host),
+        f"{what}, {trained}, learning rate {rl.learning_rate:g}{_updates(rl)}{_kl(rl)}",
+        seconds=pace.rl_seconds(at.config, at.machine, at.shape, left, turns, openings),
+        memory_bytes=_memory(at.config, at.shape, memory.rl_actor_card, memory.rl_host),
     )
 
 
@@ -145,17 +161,20 @@ def _kl(rl: RLConfig) -> str:
     return f", KL kept within {rl.kl_band.low}–{rl.kl_band.high}" if rl.kl_band.enabled else ""
 
 
-def _evaluation(config: FrameworkConfig, machine: Machine, shape: ModelShape | None) -> PhasePlan:
-    tasks = evaluation_tasks(config)
+def _evaluation(at: _Setting) -> PhasePlan:
+    config = at.config
+    tasks, samples = evaluation_tasks(config), config.evaluation.samples_per_task
     models = 1 + config.sft.enabled + config.rl.enabled
-    episodes = models * len(tasks) * config.evaluation.samples_per_task
+    done = sum(name.startswith("evaluation_") for name in at.progress.finished)
+    left = models - done
     return PhasePlan(
         name="evaluation",
-        episodes=episodes,
+        episodes=models * len(tasks) * samples,
         tasks=tasks,
         held_out=held_out_names(config.tasks),
-        what=f"{models} models × {len(tasks)} tasks × {config.evaluation.samples_per_task} samples",
-        seconds=pace.evaluation_seconds(config, machine, shape, episodes),
+        what=f"{models} models × {len(tasks)} tasks × {samples} samples"
+        + (f", {done} of the models done" if done and left else ""),
+        seconds=pace.evaluation_seconds(config, at.machine, at.shape, left, len(tasks) * samples),
     )
 
 

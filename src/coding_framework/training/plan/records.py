@@ -16,7 +16,7 @@ from coding_framework.records import JudgePlace, Record
 from coding_framework.training.plan.machine import Machine
 
 Phase = Literal["model", "pairs", "sft", "rl", "rl_generator", "rl_optimizer", "evaluation"]
-Role = Literal["actor", "critic", "rollout", "reference", "judge"]
+Role = Literal["sft", "actor", "critic", "rollout", "reference", "judge"]
 
 
 class Estimate(Record):
@@ -44,6 +44,8 @@ class PhasePlan(Record):
     """Whether an earlier start of this run has done it."""
     steps: int | None = Field(default=None, ge=0)
     """Optimizer steps; None where it makes none, or where they are known once the pairs are there."""
+    steps_done: int = Field(default=0, ge=0)
+    """Those among them that an earlier start of this run made and that stay."""
     episodes: int | None = Field(default=None, ge=0)
     """Episodes that are played; None where it plays none."""
     tasks: tuple[str, ...] = ()
@@ -68,7 +70,9 @@ class DevicePlan(Record):
     memory_bytes: int = Field(gt=0)
     """All of it."""
     used_by: tuple[Role, ...]
-    """Who computes there during RL; empty: it stays idle."""
+    """Who computes there: `sft` during SFT, the others during RL; empty: it stays idle."""
+    held_bytes: float | None = Field(default=None, ge=0)
+    """What they hold of it at most; None where that is next to nothing, or not known."""
 
 
 class JudgePlan(Record):
@@ -112,3 +116,7 @@ class TrainingPlan(Record):
     """Who judges."""
     disk_bytes: Estimate | Unknown
     """What the finished run leaves on the disk."""
+    tasks: tuple[str, ...] = ()
+    """What each of `tasks.sources` gave and what became of it; empty with the catalogue alone."""
+    disk_at_most_bytes: Estimate | Unknown = Unknown(because="nobody asked")
+    """What it needs there until then."""

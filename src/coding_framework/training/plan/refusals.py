@@ -7,13 +7,25 @@ the config as the user gave it, `config` the same with every setting settled.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coding_framework.agents.models.agent_folder import is_agent_folder
-from coding_framework.config import FrameworkConfig
-from coding_framework.errors import ConfigError, FrameworkError, NotAvailableError, StorageError
+from coding_framework.agents.models.own_model import NOT_TO_BE_TRAINED, names_own_model
+from coding_framework.agents.models.store import check_model_name
+from coding_framework.config import FrameworkConfig, RLConfig
+from coding_framework.errors import (
+    ConfigError,
+    FrameworkError,
+    ModelNotFoundError,
+    NotAvailableError,
+    StorageError,
+)
 from coding_framework.training.plan.machine import Machine
+from coding_framework.training.plan.resolve import fewer_actors
+from coding_framework.training.plan.shape import strange_attention
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -44,6 +56,7 @@ def raise_first(refusals: Sequence[Refusal]) -> None:
 
 def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     """Whatever can be said without the model's sizes."""
+    yield from _model(config)
     yield from _contradictions(asked, config)
     yield from _cards(config, machine)
     yield from _sft_workers(config, machine)
@@ -52,6 +65,7 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from _cluster(config)
     yield from _without_gpu(config)
     yield from _packages(config, machine)
+    yield from _own_reward(config)
     yield from evaluation_refusals(config, machine)
 
 
@@ -70,6 +84,25 @@ def evaluation_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[R
         )
 
 
+def _model(config: FrameworkConfig) -> Iterator[Refusal]:
+    """Whether it can exist and be trained; what may be on the hub is asked there."""
+    if names_own_model(config.model.name):
+        yield _wrong(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
+        return
+    try:
+        check_model_name(config.model.name)
+    except ModelNotFoundError as error:
+        yield _wrong(f"model.name: {error}")
+        return
+    if is_agent_folder(Path(config.model.name).expanduser()):
+        yield _wrong(
+            f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
+            "to train name one model"
+        )
+    if (strange := strange_attention(config)) is not None:
+        yield _wrong(f"{config.model.name} cannot be trained: {strange}")
+
+
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
     if not config.sft.enabled and not config.rl.enabled:
         yield _wrong(
@@ -81,11 +114,6 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
         yield _wrong(
             "judge.profile and judge.torch_baselines need a GPU that judges: set judge.executor=gpu or leave "
             "them out"
-        )
-    if is_agent_folder(Path(config.model.name).expanduser()):
-        yield _wrong(
-            f"model.name {config.model.name} has weights of single agents: it can be evaluated and asked, "
-            "to train name one model"
         )
     rl = config.rl
     if not rl.enabled:
@@ -103,13 +131,22 @@ def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator
             f"rl.update_tokens is {rl.update_tokens}, but one row may have {longest} tokens (conversation."
             f"max_prompt_tokens + max_response_tokens): set it to {longest} at least"
         )
-    workers, episodes = (rl.gpus.actor or 1) * rl.nodes, rl.prompts_per_step * rl.group_size
-    if episodes % workers:
-        yield _wrong(
-            f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out "
-            "evenly to "
-            f"{workers} actors (rl.gpus.actor × rl.nodes): change one of them"
-        )
+    yield from _dealing_out(rl)
+
+
+def _dealing_out(rl: RLConfig) -> Iterator[Refusal]:
+    actors, episodes = rl.gpus.actor or 1, rl.prompts_per_step * rl.group_size
+    workers = actors * rl.nodes
+    if episodes % workers == 0:
+        return
+    prompts = next(n for n in count(rl.prompts_per_step) if n * rl.group_size % workers == 0)
+    fewer = fewer_actors(rl, actors)
+    cards = f", or rl.num_gpus={(rl.num_gpus or actors) - actors + fewer} with rl.gpus.actor={fewer}"
+    yield _wrong(
+        f"{episodes} episodes in a step (rl.prompts_per_step × rl.group_size) cannot be dealt out evenly to "
+        f"{workers} actors (rl.gpus.actor × rl.nodes): set rl.prompts_per_step={prompts}"
+        f"{cards if episodes % (fewer * rl.nodes) == 0 else ''}"
+    )
 
 
 def _policies(config: FrameworkConfig) -> Iterator[Refusal]:
@@ -140,10 +177,13 @@ def _sft_workers(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]
 
 def _cards(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     num_gpus, there = config.rl.num_gpus or 0, len(machine.cards)
-    found = f"{there} GPU{'s' if there != 1 else ''}" if there else f"no GPU ({machine.no_cards_because})"
+    because = f" ({machine.no_cards_because})" if machine.no_cards_because else ""
+    found = f"{there} GPU{'s' if there != 1 else ''}" if there else f"no GPU{because}"
     if num_gpus > there:
         instead = (
-            f"rl.num_gpus={there} trains on what is there" if there else "rl.num_gpus=0 trains on the CPU"
+            f"rl.num_gpus={there} trains on what is there"
+            if there
+            else "--config quick or --config cpu trains without one"
         )
         yield _missing(f"rl.num_gpus is {num_gpus}, but this machine has {found}: {instead}")
     indices = config.judge.gpu_indices or ()
@@ -262,6 +302,14 @@ def _reference(config: FrameworkConfig) -> Iterator[Refusal]:
         )
 
 
+def _own_reward(config: FrameworkConfig) -> Iterator[Refusal]:
+    """One of the user's own is tried, in a process of its own too."""
+    try:
+        checked_reward(config.reward)
+    except FrameworkError as error:
+        yield _wrong(str(error))
+
+
 def _without_gpu(config: FrameworkConfig) -> Iterator[Refusal]:
     if config.rl.num_gpus:
         return
@@ -289,7 +337,8 @@ def _packages(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
             f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} not installed: run  pip install "
             f"'coding_framework[{extra}]'  (or `make setup`, which installs every extra)"
         )
-    if config.rl.enabled and config.rl.rollout == "vllm" and "vllm" not in machine.packages:
+    without_vllm = bool(machine.cards) and "vllm" not in machine.packages
+    if config.rl.enabled and config.rl.rollout == "vllm" and without_vllm:
         yield _missing(
             "rl.rollout is `vllm`, which is not installed: run  pip install vllm  , or set "
             "rl.rollout=transformers (slow on a GPU)"

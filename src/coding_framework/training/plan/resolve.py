@@ -5,6 +5,8 @@ Whatever comes after the plan reads the resolved config and decides nothing agai
 
 from __future__ import annotations
 
+import math
+
 from coding_framework.config import (
     EvaluationConfig,
     FrameworkConfig,
@@ -13,9 +15,12 @@ from coding_framework.config import (
     ModelConfig,
     RLConfig,
     SFTConfig,
+    TasksConfig,
 )
+from coding_framework.config.tree import DEFAULT_SFT_STEPS
 from coding_framework.cuda.secrecy import repeatable
 from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE
+from coding_framework.data.tasks.split import training_tasks
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.fit import fit
 from coding_framework.training.plan.machine import Machine
@@ -24,19 +29,36 @@ from coding_framework.training.plan.shape import ModelShape, model_shape
 
 def resolve(config: FrameworkConfig, machine: Machine, shape: ModelShape | None = None) -> FrameworkConfig:
     """The same config for this machine; `shape` are the sizes of its model, if they are known."""
-    num_gpus = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
+    there = len(machine.cards) if config.rl.num_gpus is None else config.rl.num_gpus
+    num_gpus = _dealt_out(config.rl, there) if config.rl.num_gpus is None else there
     model = _model(config.model, machine, num_gpus)
     rl = _rl(config, num_gpus)
     settled = config.model_copy(
         update={
             "model": model,
-            "sft": _sft(config.sft, model.attention, machine, num_gpus),
+            "sft": _pairs(_sft(config.sft, model.attention, machine, there), config.tasks),
             "rl": rl,
             "evaluation": _evaluation(config.evaluation, machine, num_gpus),
             "judge": repeatable(_judge(config.judge, machine, rl), config.run.seed),
         }
     )
     return fit(settled, machine, shape or model_shape(config.model.name))
+
+
+def _dealt_out(rl: RLConfig, there: int) -> int:
+    """Cards of RL where nobody said how many: as many actors as its episodes can be dealt out to evenly."""
+    own = sum(value or 0 for value in (rl.gpus.reference, rl.gpus.rollout, rl.gpus.judge))
+    if not rl.enabled or rl.gpus.actor is not None or there <= own:
+        return there
+    return own + fewer_actors(rl, there - own)
+
+
+def fewer_actors(rl: RLConfig, at_most: int) -> int:
+    """The most that get equally many episodes of a step; one does always."""
+    episodes = rl.prompts_per_step * rl.group_size
+    return next(
+        number for number in range(at_most, 0, -1) if episodes % (number * rl.nodes) == 0 or number == 1
+    )
 
 
 def _model(model: ModelConfig, machine: Machine, num_gpus: int) -> ModelConfig:
@@ -62,6 +84,17 @@ def _evaluation(evaluation: EvaluationConfig, machine: Machine, num_gpus: int) -
     engine = fitting if evaluation.engine == "auto" else evaluation.engine
     batch_size = evaluation.batch_size or (128 if engine == "vllm" else 16)
     return evaluation.model_copy(update={"engine": engine, "batch_size": batch_size})
+
+
+def _pairs(sft: SFTConfig, tasks: TasksConfig) -> SFTConfig:
+    """No more are judged than the steps use: left open, a few hundred steps would see a part of them."""
+    if sft.pairs is not None or sft.pairs_per_family is not None or sft.epochs is not None:
+        return sft
+    families = len({task.family for task in training_tasks(tasks)})
+    adapters = len(sft.agents) if sft.adapters == "per_agent" else 1
+    used = (sft.steps or DEFAULT_SFT_STEPS) * sft.pairs_per_step * adapters
+    of_each = min(sft.pairs_of_a_family, math.ceil(used / max(1, families)))
+    return sft.model_copy(update={"pairs_per_family": of_each})
 
 
 def _rl(config: FrameworkConfig, num_gpus: int) -> RLConfig:

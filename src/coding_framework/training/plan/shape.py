@@ -9,7 +9,9 @@ from typing import Any
 from pydantic import Field
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
+from coding_framework.agents.models.plain_attention import not_plain
 from coding_framework.agents.models.store import resolve_model
+from coding_framework.config import FrameworkConfig
 from coding_framework.errors import FrameworkError
 from coding_framework.records import Record
 
@@ -53,11 +55,16 @@ class ModelShape(Record):
         )
 
     @property
+    def linear_parameters(self) -> int:
+        """Weights of all linear layers of the decoder, which adapters stand beside."""
+        return self.num_hidden_layers * sum(a * b for a, b in self._linear_sizes)
+
+    @property
     def parameters(self) -> int:
         """Weights, up to biases."""
-        layer = sum(a * b for a, b in self._linear_sizes) + 2 * self.hidden_size
+        norms = (2 * self.num_hidden_layers + 1) * self.hidden_size
         embeddings = self.vocab_size * self.hidden_size * (1 if self.tie_word_embeddings else 2)
-        return embeddings + self.num_hidden_layers * layer + self.hidden_size
+        return embeddings + self.linear_parameters + norms
 
     def adapter_parameters(self, rank: int) -> int:
         """Weights of an adapter on all linear layers."""
@@ -107,6 +114,19 @@ def model_folder(name: str) -> Path | None:
     try:
         return resolve_model(name)
     except FrameworkError:
+        return None
+
+
+def strange_attention(config: FrameworkConfig) -> str | None:
+    """What of the model's attention would be left out; None where nothing is, or nothing is known yet."""
+    folder, conversation = model_folder(config.model.name), config.conversation
+    if folder is None:
+        return None
+    sampled = conversation.max_prompt_tokens + conversation.max_response_tokens
+    longest = max(sampled, config.sft.max_length if config.sft.enabled else 0)
+    try:
+        return not_plain(json.loads((folder / "config.json").read_text(encoding="utf-8")), longest)
+    except (OSError, ValueError):
         return None
 
 

@@ -13,8 +13,10 @@ on the same scale, but not made of the same parts. `left_out` tells.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from coding_framework.config import RewardConfig
+from coding_framework.errors import ConfigError
 from coding_framework.records import Evaluation, RewardComponents
 from coding_framework.records.conversation import AgentRole
 from coding_framework.records.reward import clip_reward
@@ -30,14 +32,21 @@ class CUDAPerformanceReward:
 
     def __init__(self, config: RewardConfig | None = None, *, agent: AgentRole | None = None) -> None:
         self.config = config or RewardConfig()
+        if type(self) is CUDAPerformanceReward and not self.config.is_built_in:
+            raise ConfigError(
+                f"reward.function names {self.config.function}, which the built-in reward would not run: "
+                "make it with own_reward.reward_of(config.reward)"
+            )
         self.agent = agent
         own = self.config.agents.get(agent) if agent else None
         self.weights = own or self.config.weights
         """Of the weighted preset, as they are for this agent."""
 
     def for_agent(self, role: AgentRole) -> CUDAPerformanceReward:
-        """The same reward with the weights that the config gives this agent."""
-        return CUDAPerformanceReward(self.config, agent=role)
+        """The same reward, of the same class, with the weights that the config gives this agent."""
+        same = copy(self)
+        same.agent, same.weights = role, self.config.agents.get(role) or self.config.weights
+        return same
 
     def __call__(self, evaluation: Evaluation, earlier: Sequence[Evaluation] = ()) -> RewardComponents:
         parts = self._parts(evaluation, earlier)

@@ -21,14 +21,14 @@ from coding_framework.errors import UserError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import replacing, storage_errors, write_whole
 from coding_framework.records import Conversation, Evaluation
-from coding_framework.records.conversation import AgentRole
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import Reward
 from coding_framework.training.reward_functions.rescore_records import (
     RescoredConversation,
     RescoredTurn,
     RescoreReport,
 )
 from coding_framework.training.reward_functions.rescore_tally import Tally
+from coding_framework.training.reward_functions.trial import checked_reward
 
 OnConversation = Callable[[], None]
 
@@ -41,11 +41,11 @@ def rescore_run(
     on_conversation: OnConversation = lambda: None,
 ) -> RescoreReport:
     """Write `rescored/<digest>.jsonl` in the run folder and compare old with new."""
-    reader, tally = run.read_conversations(), Tally()
+    reader, tally, function = run.read_conversations(), Tally(), checked_reward(reward)
     target = run.path / "rescored" / f"{reward_digest(reward)}.jsonl"
     with _written_beside(target) as stream:
         for conversation in reader:
-            rescored = rescore_conversation(conversation, reward, early_stop_reward)
+            rescored = rescore_conversation(conversation, function, early_stop_reward)
             stream.write(rescored.model_dump_json() + "\n")
             tally.add(rescored)
             on_conversation()
@@ -62,22 +62,20 @@ def reward_digest(reward: RewardConfig) -> str:
 
 
 def rescore_conversation(
-    conversation: Conversation, reward: RewardConfig, early_stop_reward: float
+    conversation: Conversation, reward: Reward, early_stop_reward: float
 ) -> RescoredConversation:
     """Every turn of its own after the ones before it, each agent by its own weights."""
-    rewards: dict[AgentRole, CUDAPerformanceReward] = {}
     opening = conversation.opening_turns
     earlier: list[Evaluation] = [turn.evaluation for turn in conversation.turns[:opening]]
     turns = []
     for turn in conversation.own_turns:
-        by_agent = rewards.setdefault(turn.agent, CUDAPerformanceReward(reward, agent=turn.agent))
         turns.append(
             RescoredTurn(
                 index=turn.index,
                 agent=turn.agent,
                 verdict=turn.evaluation.verdict,
                 old_total=turn.reward.total,
-                reward=by_agent(turn.evaluation, earlier),
+                reward=reward.for_agent(turn.agent)(turn.evaluation, earlier),
             )
         )
         earlier.append(turn.evaluation)

@@ -13,14 +13,16 @@ import shutil
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import structlog
 
 from coding_framework.agents.models.agent_folder import AgentFolder
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.storage import storage_errors, sync_below
 from coding_framework.records import AgentRole
-from coding_framework.training.rl.launch import OnStep, RLJob, RLResult, ShouldStop, run_rl
+from coding_framework.training.rl.launch import OnSaved, OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.opening_player import first_turn_alone, play_openings
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 from coding_framework.training.sft.by_agent import model_of_agent
@@ -32,14 +34,19 @@ GENERATOR_PHASE, OPTIMIZER_PHASE = "rl_generator", "rl_optimizer"
 
 
 async def run_rl_by_agent(
-    job: RLJob, *, on_step: OnStep | None = None, should_stop: ShouldStop | None = None, resume: bool = False
+    job: RLJob,
+    *,
+    on_step: OnStep | None = None,
+    on_saved: OnSaved | None = None,
+    should_stop: ShouldStop | None = None,
+    resume: bool = False,
 ) -> RLResult:
     """As `run_rl`, for one policy or both; the steps of the second are counted on from the first's."""
     if job.config.rl.adapters == "shared":
-        return await run_rl(job, on_step=on_step, should_stop=should_stop, resume=resume)
+        return await run_rl(job, on_step=on_step, on_saved=on_saved, should_stop=should_stop, resume=resume)
     if job.settings.conversation.max_turns < 2:
         raise ConfigError(NO_TURN_FOR_THE_OPTIMIZER)
-    training = _Training(job, RunFolder(job.settings.run_dir), on_step, should_stop)
+    training = _Training(job, RunFolder(job.settings.run_dir), on_step, on_saved, should_stop)
     generator = training.result(GENERATOR_PHASE) if resume else None
     generator = generator or await training.generator(resume)
     optimizer = training.result(OPTIMIZER_PHASE) or await training.optimizer(generator)
@@ -53,6 +60,7 @@ class _Training:
     job: RLJob
     run: RunFolder
     on_step: OnStep | None
+    on_saved: OnSaved | None
     should_stop: ShouldStop | None
 
     def result(self, phase: str) -> RLResult | None:
@@ -77,7 +85,10 @@ class _Training:
 
     async def _train(self, phase: str, job: RLJob, start: float, resume: bool) -> RLResult:
         log.info("policy_of_an_agent", agent=job.settings.agent, starts_from=str(job.model_path))
-        result = await run_rl(job, on_step=self.on_step, should_stop=self.should_stop, resume=resume)
+        told: dict[str, Any] = {"on_step": self.on_step, "on_saved": self.on_saved}
+        result = await run_rl(job, **told, should_stop=self.should_stop, resume=resume)
+        with storage_errors(result.model_path):
+            sync_below(result.model_path)
         self.run.mark_done(phase, result, seconds=time.monotonic() - start)
         return result
 

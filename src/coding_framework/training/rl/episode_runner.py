@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
-from coding_framework.data.tasks import get_task
+from coding_framework.cuda.pool import JudgePool, PoolCounts, open_pool
+from coding_framework.data.sources.book import find_task
 from coding_framework.errors import JudgeFault
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.storage import append_line
@@ -25,7 +27,8 @@ from coding_framework.records import (
     Record,
     Task,
 )
-from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
+from coding_framework.training.reward_functions.own_reward import Reward, reward_of
+from coding_framework.training.rl.judge_counts import JudgeCounts
 from coding_framework.training.rl.turn_taking import TurnTaking
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -79,10 +82,16 @@ class EpisodeRunner:
     def __init__(self, settings: WorkerSettings, judge: JudgeFn | None = None) -> None:
         self._settings = settings
         self._judge = judge
-        self._reward = CUDAPerformanceReward(settings.reward)
+        self._pool: JudgePool | None = None
+        self._counted = PoolCounts()
         self._folder = RunFolder(settings.run_dir)
         self.turns = TurnTaking(exclusive=settings.judged_on == "card_in_turns")
         """Where policy and judge take turns."""
+
+    @cached_property
+    def _reward(self) -> Reward:
+        """Made with the first episode: one that cannot be made here ends the run, with its words."""
+        return reward_of(self._settings.reward)
 
     async def run(
         self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()
@@ -94,6 +103,7 @@ class EpisodeRunner:
         conversation = await self.play(task, generate, step, episode, opening=opening)
         for span in self.turns.finished_spans():
             append_line(self._settings.activity_file, span.model_dump_json())
+        self._write_counts(step)
         if conversation is not None:
             where = {"judged_on": self._settings.judged_on}
             self._folder.append_conversation(conversation.model_copy(update=where))
@@ -112,7 +122,7 @@ class EpisodeRunner:
         self, task: str, generate: Generate, step: int, episode: str, *, opening: Turns = ()
     ) -> Conversation | None:
         """The same without writing the conversation down."""
-        judge_alone = self._judge = self._judge or _judge_pool(self._settings)
+        judge_alone = self._judge = self._judge or self._open_pool()
 
         async def judge(task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
             async with self.turns.taking("judging", step):
@@ -121,7 +131,7 @@ class EpisodeRunner:
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 return await run_episode(
-                    get_task(task),
+                    find_task(self._settings.known_tasks, task),
                     generate,
                     judge=judge,
                     reward=self._reward,
@@ -140,8 +150,15 @@ class EpisodeRunner:
         fault = EpisodeFault(step=step, task=task, error=f"{type(error).__name__}: {error}", fatal=fatal)
         append_line(self._settings.fault_file, fault.model_dump_json())
 
+    def _open_pool(self) -> JudgeFn:
+        self._pool = open_pool(self._settings.judge)
+        return self._pool.judge_async
 
-def _judge_pool(settings: WorkerSettings) -> JudgeFn:
-    from coding_framework.cuda.pool import open_pool
-
-    return open_pool(settings.judge).judge_async
+    def _write_counts(self, step: int) -> None:
+        """What the judge did since an episode ended last."""
+        if self._pool is None:
+            return
+        counts = self._pool.counts
+        new, self._counted = counts.since(self._counted), counts
+        line = JudgeCounts(step=step, counts=new)
+        append_line(self._settings.judge_file, line.model_dump_json())

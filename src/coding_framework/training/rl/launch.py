@@ -26,12 +26,14 @@ from coding_framework.errors import (
 )
 from coding_framework.monitoring.rewind import rewind
 from coding_framework.monitoring.run_folder import RunFolder
+from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.monitoring.storage import append_line, keep_lines, storage_errors
 from coding_framework.records import Record
 from coding_framework.training.rl.checkpoints import (
     go_back_to_recorded,
     latest_checkpoint,
     prune_checkpoints,
+    saved_step,
 )
 from coding_framework.training.rl.environment import build_environment
 from coding_framework.training.rl.export import export_apart
@@ -47,6 +49,7 @@ from coding_framework.training.rl.verl_process import quiet_folder, ray_folder, 
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 OnStep = Callable[[int, dict[str, float]], None]
+OnSaved = Callable[[int], object]
 ShouldStop = Callable[[], bool]
 _POLL_S = 0.5
 _FULL_BYTES = 2**22
@@ -79,9 +82,14 @@ class RLJob:
 
 
 async def run_rl(
-    job: RLJob, *, on_step: OnStep | None = None, should_stop: ShouldStop | None = None, resume: bool = False
+    job: RLJob,
+    *,
+    on_step: OnStep | None = None,
+    on_saved: OnSaved | None = None,
+    should_stop: ShouldStop | None = None,
+    resume: bool = False,
 ) -> RLResult:
-    """Train, then export the model."""
+    """Train, then export the model. `on_saved` is told up to which step a checkpoint has everything."""
     require_what_rl_needs(job.config.rl)
     with ray_folder() as ray_temp_dir:
         run_dir, agent = job.settings.run_dir.resolve(), job.settings.agent
@@ -90,7 +98,7 @@ async def run_rl(
             if not resume:
                 shutil.rmtree(paths.checkpoints, ignore_errors=True)
             if _take_back(job.settings, paths) < job.config.rl.steps:
-                await _train(job, paths, lock, on_step, should_stop)
+                await _train(job, paths, lock, _Teller(job.settings, paths, on_step, on_saved), should_stop)
     return await asyncio.to_thread(_finish, job, paths)
 
 
@@ -100,7 +108,7 @@ def _take_back(settings: WorkerSettings, paths: RLPaths) -> int:
     recorded = {step - before for line in _lines(settings.steps_file) if (step := _step_of(line)) is not None}
     last = go_back_to_recorded(paths.checkpoints, recorded)
     rewind(RunFolder(paths.run_dir), "rl", before + last)
-    for file in (settings.steps_file, settings.fault_file, settings.activity_file):
+    for file in (settings.steps_file, settings.fault_file, settings.activity_file, settings.judge_file):
         keep_lines(file, lambda line: (step := _step_of(line)) is not None and step <= before + last)
     return last
 
@@ -117,8 +125,27 @@ def _step_of(line: bytes) -> int | None:
         return None
 
 
+@dataclass
+class _Teller:
+    """Reports each step once, and what is saved of them."""
+
+    settings: WorkerSettings
+    paths: RLPaths
+    on_step: OnStep | None
+    on_saved: OnSaved | None
+
+    def tell(self, point: MetricPoint) -> None:
+        if self.on_step is not None:
+            self.on_step(point.step, dict(point.values))
+        # Last: what stands there was reported.
+        append_line(self.settings.steps_file, point.model_dump_json())
+        if self.on_saved is not None:
+            before = self.settings.steps_before
+            self.on_saved(before + saved_step(self.paths.checkpoints, range(point.step - before + 1)))
+
+
 async def _train(
-    job: RLJob, paths: RLPaths, lock: int, on_step: OnStep | None, should_stop: ShouldStop | None
+    job: RLJob, paths: RLPaths, lock: int, teller: _Teller, should_stop: ShouldStop | None
 ) -> None:
     environment = _prepare(job, paths)
     write_stage(paths.rl_dir, "asked")
@@ -130,7 +157,7 @@ async def _train(
     ]
     watcher = StepWatcher(paths.step_metrics, job.settings)
     with supervised(command, environment, paths, lock) as process:
-        await _watch(process, watcher, job.settings, on_step, should_stop)
+        await _watch(process, watcher, job.settings, teller, should_stop)
     if process.returncode:
         _require_room(paths.run_dir)
         if job.settings.stop_file.exists():
@@ -144,14 +171,14 @@ async def _watch(
     process: subprocess.Popen[bytes],
     watcher: StepWatcher,
     settings: WorkerSettings,
-    on_step: OnStep | None,
+    teller: _Teller,
     should_stop: ShouldStop | None,
 ) -> None:
     """Until the process ends, or a stop was asked for before the first step began."""
     while True:
         await asyncio.sleep(_POLL_S)
         ended = process.poll() is not None
-        _report(watcher, settings, on_step)
+        _report(watcher, settings, teller)
         _require_room(settings.run_dir)
         if settings.lost_file.exists():
             raise TrainingError(settings.lost_file.read_text())
@@ -163,12 +190,9 @@ async def _watch(
                 return
 
 
-def _report(watcher: StepWatcher, settings: WorkerSettings, on_step: OnStep | None) -> None:
+def _report(watcher: StepWatcher, settings: WorkerSettings, teller: _Teller) -> None:
     for point in watcher.new_points():
-        if on_step is not None:
-            on_step(point.step, dict(point.values))
-        # Last: what stands there was reported.
-        append_line(settings.steps_file, point.model_dump_json())
+        teller.tell(point)
     if watcher.fatal is not None and not settings.lost_file.exists():
         raise TrainingError(f"an episode on '{watcher.fatal.task}' failed: {watcher.fatal.error}")
 

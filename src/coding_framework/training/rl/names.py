@@ -14,6 +14,8 @@ GROUP_FIELD = "episode_group"
 """Field of a prompt: the name of the episodes that are started together with its own."""
 GROUP_SIZE_FIELD = "episode_group_size"
 """Field of a prompt: how many they are."""
+MOST_ROWS = 64
+"""So many answers the transformers server samples at the same time."""
 WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 """Path of the `WorkerSettings` file, for processes that Ray starts."""
 

@@ -1,7 +1,8 @@
 """Plays the openings of the optimizer's episodes with the trained generator, before the phase begins.
 
 Guaranteed: openings follow from the run's seed, the tasks and the generator's weights; each is written
-down as it ends, so that a start after a kill plays only what is missing; model and judge are given back.
+down as it ends, and a start after a kill plays the batches that are not whole; model and judge are given
+back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ from coding_framework.orchestration.episode import all_of
 from coding_framework.records import Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner
 from coding_framework.training.rl.launch import RLJob
-from coding_framework.training.rl.openings import DRAWS, Opening, chosen, read_openings, to_play
+from coding_framework.training.rl.openings import (
+    DRAWS,
+    Opening,
+    chosen,
+    forget_openings,
+    read_openings,
+    to_play,
+)
 from coding_framework.training.rl.prompts_file import num_prompts, task_order
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -34,16 +42,16 @@ async def play_openings(
     job: RLJob, generator: Path, should_stop: Callable[[], bool] | None = None
 ) -> list[Opening]:
     """One for each prompt of `job`, by the model in the folder `generator`; those that were played stay."""
-    needed = num_prompts(job.config.rl)
+    needed, at_once = num_prompts(job.config.rl), _at_once(job)
     played = read_openings(job.settings.openings_file)
-    if to_play(played, needed):
+    if to_play(played, needed, at_once):
         log.info("openings", played=len(played), needed=needed)
         with _player(job, generator) as play:
-            while visits := to_play(played, needed):
+            # Batch by batch: a model and a judge that want the same cores at once take longer.
+            while batch := to_play(played, needed, at_once):
                 if should_stop is not None and should_stop():
                     raise TrainingInterrupted(f"stopped after {len(played)} openings for the optimizer")
-                # Batch by batch: a model and a judge that want the same cores at once take longer.
-                batch = visits[: _at_once(job)]
+                forget_openings(job.settings.openings_file, batch)
                 played |= {one.visit: one for one in await all_of(play(visit) for visit in batch)}
         release_memory()
     found = chosen(played, needed)

@@ -8,12 +8,12 @@ often a run was stopped in between. Not guaranteed: that every task comes as oft
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from coding_framework.monitoring.storage import RecordReader
+from coding_framework.monitoring.storage import RecordReader, keep_lines
 from coding_framework.records import Conversation, ConversationTurn, Record
 
 DRAWS = 4
@@ -46,14 +46,31 @@ def read_openings(file: Path) -> dict[int, Opening]:
     return {one.visit: one for one in RecordReader(file, Opening)}
 
 
-def to_play(played: Mapping[int, Opening], needed: int) -> list[int]:
-    """The visits that have to be made next; none when there are enough or the draws are used up."""
+def forget_openings(file: Path, visits: Collection[int]) -> None:
+    """Take back what is there of visits that will be made again; torn lines go as well."""
+
+    def stays(line: bytes) -> bool:
+        try:
+            return Opening.model_validate_json(line).visit not in visits
+        except ValidationError:
+            return False
+
+    keep_lines(file, stays)
+
+
+def to_play(played: Mapping[int, Opening], needed: int, at_once: int) -> list[int]:
+    """The visits that have to be made next, together; none when there are enough or the draws are used up.
+
+    Batches of `at_once` are cut the same way however often a run was stopped. One that was played in part is
+    named whole: a row is sampled alike only in the same batch.
+    """
     found = begin = 0
     while found < needed and begin < DRAWS * needed:
         visits = range(begin, min(begin + needed - found, DRAWS * needed))
-        missing = [visit for visit in visits if visit not in played]
-        if missing:
-            return missing
+        batches = (visits[first : first + at_once] for first in range(0, len(visits), at_once))
+        for batch in batches:
+            if any(visit not in played for visit in batch):
+                return list(batch)
         found += sum(played[visit].is_open for visit in visits)
         begin = visits.stop
     return []

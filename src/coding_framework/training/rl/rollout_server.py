@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from coding_framework.training.rl.names import MOST_ROWS
 from coding_framework.training.rl.request_batcher import Cohort, RequestBatcher
 from coding_framework.training.rl.rollout_weights import RolloutWeights
 
 if TYPE_CHECKING:
     from verl.workers.rollout.replica import TokenOutput
-
-_MOST_ROWS = 64
-"""Sampled at the same time."""
 
 
 @dataclass(frozen=True)
@@ -176,5 +174,5 @@ def _alike(requests: Sequence[SamplingRequest]) -> list[list[int]]:
     for setting in sorted({request.setting for request in requests}):
         rows = [row for row, request in enumerate(requests) if request.setting == setting]
         rows.sort(key=lambda row: (requests[row].seed, requests[row].prompt_ids))
-        calls += [rows[first : first + _MOST_ROWS] for first in range(0, len(rows), _MOST_ROWS)]
+        calls += [rows[first : first + MOST_ROWS] for first in range(0, len(rows), MOST_ROWS)]
     return calls

@@ -42,7 +42,9 @@ class RolloutWeights:
         for layer, parts in _pair_up(weights).items():
             name = f"{layer}.weight"
             target = self._parameter(name)
-            base = self._base.setdefault(name, target.clone())
+            if name not in self._base:
+                self._base[name] = target.clone()
+            base = self._base[name]
             low_rank = parts["B"].to(target.device).float() @ parts["A"].to(target.device).float()
             target.copy_(base.float().add(low_rank, alpha=scale))
 

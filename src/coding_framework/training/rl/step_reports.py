@@ -12,8 +12,8 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from coding_framework.records import Conversation
+from coding_framework.training.rl.conversation_curves import curve_values
 from coding_framework.training.rl.episode_runner import EpisodeFault
-from coding_framework.training.rl.turn_taking import ActivitySpan
 
 _FROM_VERL = {
     "actor/pg_loss": "policy_loss",
@@ -21,6 +21,8 @@ _FROM_VERL = {
     "actor/ppo_kl": "policy_kl",
     "actor/logprob_gap": "logprob_gap",
     "actor/pg_clipfrac": "clip_fraction",
+    "actor/pg_clipfrac_lower": "dual_clip_fraction",
+    "actor/entropy": "entropy",
     "actor/kl_loss": "reference_kl",
     "actor/kl_coef": "kl_coef",
     "critic/vf_loss": "value_loss",
@@ -91,19 +93,4 @@ def conversation_values(
         "new_tokens": float(sum(len(t.generation.token_ids) for t in turns)),
         "answer_tokens_mean": fmean(len(t.generation.token_ids) for t in turns),
     }
-    speedups = [_best_speedup(conversation) for conversation in conversations]
-    known = [speedup for speedup in speedups if speedup is not None]
-    return values | ({"speedup_mean": fmean(known)} if known else {})
-
-
-def activity_values(spans: Sequence[ActivitySpan]) -> dict[str, float]:
-    """Seconds of a step in which the policy sampled, and in which the judge was at work."""
-    return {
-        f"{activity}_s": sum(span.seconds for span in spans if span.activity == activity)
-        for activity in {span.activity for span in spans}
-    }
-
-
-def _best_speedup(conversation: Conversation) -> float | None:
-    found = [t.evaluation.speedup for t in conversation.own_turns if t.evaluation.speedup is not None]
-    return max(found, default=None)
+    return values | curve_values(conversations)

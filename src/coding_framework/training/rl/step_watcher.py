@@ -8,13 +8,14 @@ from pathlib import Path
 from coding_framework.monitoring.run_state import MetricPoint
 from coding_framework.records import Conversation
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.judge_counts import JudgeCounts, judge_values
 from coding_framework.training.rl.overlong import overlong_values
 from coding_framework.training.rl.step_reports import (
     LineTail,
-    activity_values,
     conversation_values,
     parse_verl_line,
 )
+from coding_framework.training.rl.time_split import activity_values, rest_of_step, speeds
 from coding_framework.training.rl.turn_taking import ActivitySpan
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -28,6 +29,8 @@ class StepWatcher:
         self._conversations = LineTail(settings.run_dir / "conversations.jsonl", from_end=True)
         self._faults = LineTail(settings.fault_file, from_end=True)
         self._activities = LineTail(settings.activity_file, from_end=True)
+        self._judge = LineTail(settings.judge_file, from_end=True)
+        self._open_counts: list[JudgeCounts] = []
         self._open_conversations: list[Conversation] = []
         self._open_faults: list[EpisodeFault] = []
         self._open_spans: list[ActivitySpan] = []
@@ -57,21 +60,30 @@ class StepWatcher:
         spans = self._activities.new_lines()
         self._open_spans += [ActivitySpan.model_validate_json(line) for line in spans]
 
+        self._open_counts += [JudgeCounts.model_validate_json(line) for line in self._judge.new_lines()]
+
     def _point(self, line: bytes) -> MetricPoint:
         own_step, values = parse_verl_line(line)
         step = self._steps_before + own_step
         conversations = [one for one in self._open_conversations if one.step == step]
         faults = [one for one in self._open_faults if one.step == step]
         spans = [one for one in self._open_spans if one.step == step]
+        counts = [one for one in self._open_counts if one.step == step]
         self._open_spans = [one for one in self._open_spans if one.step > step]
+        self._open_counts = [one for one in self._open_counts if one.step > step]
         self._open_conversations = [one for one in self._open_conversations if (one.step or 0) > step]
         self._open_faults = [one for one in self._open_faults if one.step > step]
+        activities = activity_values(spans)
+        values = (
+            conversation_values(conversations, faults)
+            | overlong_values(conversations, self._overlong)
+            | activities
+            | judge_values(counts, activities.get("judging_s"))
+            | values
+        )
         return MetricPoint(
             phase="rl",
             step=step,
-            values=conversation_values(conversations, faults)
-            | overlong_values(conversations, self._overlong)
-            | activity_values(spans)
-            | values,
+            values=values | rest_of_step(values) | speeds(values),
             elapsed_s=time.monotonic() - self._started,
         )

@@ -37,6 +37,12 @@ class ActivitySpan(Record):
     """How long."""
     entries: int = Field(ge=1)
     """How many answers or judgements it held."""
+    began_s: float = 0.0
+    """On the clock of its process, to compare with the other spans of that process."""
+
+    @property
+    def ended_s(self) -> float:
+        return self.began_s + self.seconds
 
 
 class TurnTaking:
@@ -106,6 +112,7 @@ class TurnTaking:
                 activity=activity,
                 seconds=time.monotonic() - began,
                 entries=self._entries[activity],
+                began_s=began,
             )
         )
         self._entries[activity] = 0

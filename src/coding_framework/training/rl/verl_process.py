@@ -19,6 +19,7 @@ from pathlib import Path
 
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import storage_errors
+from coding_framework.training.rl.leftovers import note_folder, remove_leftovers
 from coding_framework.training.rl.paths import RLPaths
 
 _END_S = 40.0
@@ -34,7 +35,10 @@ def ray_folder() -> Iterator[Path]:
 
 @contextmanager
 def quiet_folder(paths: RLPaths) -> Iterator[int]:
-    """Wait until the processes of an earlier start have ended; yields the lock for the next ones."""
+    """Wait until the processes of an earlier start have ended; yields the lock for the next ones.
+
+    What they left outside the run folder is removed.
+    """
     with storage_errors(paths.processes):
         paths.rl_dir.mkdir(parents=True, exist_ok=True)
         lock = os.open(paths.processes, os.O_RDWR | os.O_CREAT, 0o644)
@@ -44,6 +48,8 @@ def quiet_folder(paths: RLPaths) -> Iterator[int]:
             if time.monotonic() > deadline:
                 raise TrainingError(f"processes of an earlier start still train in {paths.run_dir}: end them")
             time.sleep(0.1)
+        remove_leftovers(paths.rl_dir)
+        note_folder(paths.rl_dir, paths.ray_temp_dir)
         yield lock
     finally:
         os.close(lock)

@@ -11,6 +11,7 @@ another machine.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from verl.utils.torch_dtypes import PrecisionType
 from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.utils import ensure_async_iterator
 
+from coding_framework.training.rl.leftovers import note_shared_memory
 from coding_framework.training.rl.own_cards import own_servers
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -26,10 +28,13 @@ class VLLMSender(BaseRollout):  # type: ignore[misc]
     """One of verl's senders for each engine of this worker."""
 
     def __init__(self, config: Any, model_config: Any, device_mesh: Any) -> None:
-        from verl.workers.rollout.vllm_rollout import ServerAdapter  # loads vLLM
+        from verl.workers.rollout.vllm_rollout import ServerAdapter, bucketed_weight_transfer  # loads vLLM
 
         super().__init__(config, model_config, device_mesh)
-        self._apart = bool(WorkerSettings.from_environment().rl.gpus.rollout)
+        run = WorkerSettings.from_environment()
+        self._apart = bool(run.rl.gpus.rollout)
+        if self._apart:
+            note_what_is_shared(bucketed_weight_transfer, run.rl_dir)
         self._senders = [
             ServerAdapter(config, model_config, device_mesh, replica_rank=number) for number in own_servers()
         ]
@@ -49,6 +54,20 @@ class VLLMSender(BaseRollout):  # type: ignore[misc]
             await send_apart(weights, self._senders, PrecisionType.to_dtype(self.config.dtype), settings)
         else:
             await self._senders[0].update_weights(weights, **settings)
+
+
+def note_what_is_shared(transfer: Any, rl_dir: Path) -> None:
+    """From now on this process notes the shared memory that verl's module `transfer` sends weights through.
+
+    After a SIGKILL up to 2 GB of it stay, and verl chooses its name when it makes it.
+    """
+    make = transfer.create_shared_memory
+
+    def make_noted(size: int, name: str) -> Any:
+        note_shared_memory(rl_dir, name)
+        return make(size, name)
+
+    transfer.create_shared_memory = make_noted
 
 
 async def send_apart(

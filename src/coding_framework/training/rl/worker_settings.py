@@ -11,9 +11,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig
+from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig, TasksConfig
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
+from coding_framework.plugins import extend_search_path, search_path
 from coding_framework.records import AgentRole, JudgePlace, Record
 from coding_framework.training.rl.names import WORKER_SETTINGS_ENV
 from coding_framework.training.rl.overlong import OverlongShaping
@@ -28,8 +29,14 @@ class WorkerSettings(Record):
     """Shape of an episode."""
     reward: RewardConfig
     """How it is rewarded."""
+    reward_behaviour: str | None = None
+    """How a reward of a user's own scores the recorded evaluations (`trial.behaviour`)."""
+    module_folders: tuple[str, ...] = Field(default_factory=search_path)
+    """Where the launcher finds modules; its workers look there as well, for what is a user's own."""
     judge: JudgeConfig
     """How it is judged."""
+    known_tasks: TasksConfig = TasksConfig()
+    """On what; tasks of other sources than the catalogue are those in its `kept` file."""
     rl: RLConfig = RLConfig()
     """How it is trained on."""
     overlong: OverlongShaping | None = None
@@ -63,6 +70,11 @@ class WorkerSettings(Record):
         return self.rl_dir / "activity.jsonl"
 
     @property
+    def judge_file(self) -> Path:
+        """One `JudgeCounts` a line."""
+        return self.rl_dir / "judge.jsonl"
+
+    @property
     def steps_file(self) -> Path:
         """One `MetricPoint` a line: the steps that were reported."""
         return self.rl_dir / "steps.jsonl"
@@ -85,12 +97,15 @@ class WorkerSettings(Record):
 
     @classmethod
     def from_environment(cls) -> WorkerSettings:
+        """In a process that Ray started; it then finds the modules that the launcher finds."""
         path = os.environ.get(WORKER_SETTINGS_ENV)
         if path is None:
             raise TrainingError(
                 f"{WORKER_SETTINGS_ENV} is not set: RL workers are started by the launcher only"
             )
-        return cls.model_validate_json(Path(path).read_bytes())
+        settings = cls.model_validate_json(Path(path).read_bytes())
+        extend_search_path(settings.module_folders)
+        return settings
 
 
 _CALLS_BESIDES = 100

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from coding_framework.agents.models.plain_attention import require_plain
+
 if TYPE_CHECKING:
     import torch
 
@@ -42,7 +44,7 @@ def causal_attention(
     attention_mask: torch.Tensor | None,
     dropout: float = 0.0,
     scaling: float | None = None,
-    **_: object,
+    **options: object,
 ) -> tuple[torch.Tensor, None]:
     """Every query sees the keys up to its own; queries are the last positions of the keys.
 
@@ -51,6 +53,7 @@ def causal_attention(
     """
     import torch
 
+    require_plain(options, key.shape[2])
     past = key.shape[2] - query.shape[2]
     if query.dtype == torch.bfloat16 and query.device.type == "cpu":
         return _by_products(query, key, value, scaling or query.shape[-1] ** -0.5), None

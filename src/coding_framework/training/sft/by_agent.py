@@ -21,7 +21,7 @@ from coding_framework.errors import TrainingError, UserError
 from coding_framework.records import AgentRole
 from coding_framework.training.sft.export import merged_beside
 from coding_framework.training.sft.results import PairLike, SFTResult, SFTStep
-from coding_framework.training.sft.trainer import run_sft
+from coding_framework.training.sft.trainer import count_steps, run_sft
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -33,11 +33,11 @@ class AgentPair(PairLike, Protocol):
     def agent(self) -> AgentRole: ...
 
 
-def planned_steps(pairs: Sequence[AgentPair], config: SFTConfig) -> int:
+def planned_steps(pairs: Sequence[AgentPair], config: SFTConfig, model_path: Path) -> int:
     """Of all adapters together."""
     if config.adapters == "shared":
-        return config.num_steps(len(pairs))
-    return sum(config.num_steps(len(own)) for own in _by_agent(pairs, config).values())
+        return count_steps(pairs, config, model_path)
+    return sum(count_steps(own, config, model_path) for own in _by_agent(pairs, config).values())
 
 
 def model_of_agent(model_path: Path, role: AgentRole) -> Path:
@@ -60,29 +60,33 @@ def run_sft_by_agent(
     *,
     on_start: Callable[[int], object] = lambda _: None,
     on_step: Callable[[SFTStep], None] = lambda _: None,
+    on_saved: Callable[[int], object] = lambda _: None,
     **options: Any,
 ) -> SFTResult:
     """As `run_sft`, whose other options it takes; steps are counted on from one agent to the next."""
     if config.adapters == "shared":
-        return run_sft(pairs, config, model_path, output_dir, on_start=on_start, on_step=on_step, **options)
-    steps, before = planned_steps(pairs, config), 0
+        told: dict[str, Any] = {"on_start": on_start, "on_step": on_step, "on_saved": on_saved}
+        return run_sft(pairs, config, model_path, output_dir, **told, **options)
     results: dict[AgentRole, SFTResult] = {}
     shares = _by_agent(pairs, config)
-    last = list(shares)[-1]
+    steps_of = {role: count_steps(own, config, model_path) for role, own in shares.items()}
+    steps, before, last = sum(steps_of.values()), 0, list(shares)[-1]
     for role, own in shares.items():
         log.info("adapter_of_an_agent", agent=role, pairs=len(own))
 
         def started(step: int, role: AgentRole = role, before: int = before) -> None:
-            if step < config.num_steps(len(shares[role])) or role == last:
+            if step < steps_of[role] or role == last:
                 on_start(before + step)
 
         def stepped(step: SFTStep, before: int = before) -> None:
             on_step(step.model_copy(update={"step": before + step.step, "steps": steps}))
 
-        results[role] = run_sft(
-            own, config, model_path, output_dir / role, on_start=started, on_step=stepped, **options
-        )
-        before += config.num_steps(len(own))
+        def saved(step: int, before: int = before) -> None:
+            on_saved(before + step)
+
+        told = {"on_start": started, "on_step": stepped, "on_saved": saved}
+        results[role] = run_sft(own, config, model_path, output_dir / role, **told, **options)
+        before += steps_of[role]
     adapters = {role: result.adapter_dir for role, result in results.items() if result.adapter_dir}
     AgentSpecializer(adapters=adapters).write(output_dir, model_path)
     return SFTResult(

@@ -1,19 +1,27 @@
 """Checkpoints that are either whole or not there.
 
-Everything is serialised in memory, written to a folder beside, and renamed: a full disk or a kill
-leaves the checkpoint before intact. A checkpoint holds what is trained, the optimizer and the losses
-so far; order and random numbers follow from seed and step. So a resumed run repeats the uninterrupted
-one exactly.
+Everything is serialised in memory, written to a folder beside, synced and renamed: a full disk, a kill
+or a power cut leaves the checkpoint before intact. A checkpoint holds what is trained, the optimizer and the
+losses so far; order and random numbers follow from seed and step. So a resumed run repeats the uninterrupted
+one exactly. One that cannot be read all the same (a disk that lost what it had confirmed) is passed over for
+the one before it, with a warning.
 """
 
 from __future__ import annotations
 
 import io
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, NamedTuple
 
+import structlog
+
 from coding_framework.errors import StorageError, UserError
+from coding_framework.monitoring.storage import replacing_folder
+
+log = structlog.stdlib.get_logger(__name__)
 
 KEPT = 2
 """Older checkpoints are removed; of a finished run the last one stays, from which it can be extended."""
@@ -42,16 +50,11 @@ class TrainerState(NamedTuple):
 def save_checkpoint(folder: Path, state: TrainerState, model: Any, optimizer: Any) -> Path:
     """Write `folder/step_N`; raises `StorageError` when it cannot."""
     target = folder / f"step_{state.step:06d}"
-    beside = folder / f".{target.name}.partial"
     try:
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        (beside / WEIGHTS_FILE).write_bytes(_trained_bytes(model))
-        (beside / STATE_FILE).write_bytes(_state_bytes(state, optimizer))
-        shutil.rmtree(target, ignore_errors=True)
-        beside.rename(target)
+        with replacing_folder(target) as beside:
+            (beside / WEIGHTS_FILE).write_bytes(_trained_bytes(model))
+            (beside / STATE_FILE).write_bytes(_state_bytes(state, optimizer))
     except OSError as error:
-        shutil.rmtree(beside, ignore_errors=True)
         raise StorageError(
             f"the checkpoint of step {state.step} could not be written to {folder}: {error}. Free some space "
             f"and run again with --resume: the checkpoint before it is intact"
@@ -71,24 +74,58 @@ def checkpoints_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("step_*"))
 
 
-def load_checkpoint(path: Path, model: Any, optimizer: Any, expected_fingerprint: str) -> TrainerState:
-    """Put model and optimizer back to where they were."""
+class SavedSteps:
+    """Tells once of each newest checkpoint: another process may have written it."""
+
+    def __init__(self, folder: Path, on_saved: Callable[[int], object]) -> None:
+        self._folder, self._on_saved, self._last = folder, on_saved, 0
+
+    def look(self) -> None:
+        found = checkpoints_in(self._folder)
+        newest = int(found[-1].name.rpartition("_")[2]) if found else 0
+        if newest > self._last:
+            self._last = newest
+            self._on_saved(newest)
+
+
+def load_newest(folder: Path, model: Any, optimizer: Any, expected_fingerprint: str) -> TrainerState | None:
+    """Put model and optimizer back to where the newest readable checkpoint has them; None without one."""
     import torch
+
+    for path in reversed(checkpoints_in(folder)):
+        found = _read(path)
+        if found is None:
+            continue
+        saved, weights = found
+        if saved["fingerprint"] != expected_fingerprint:
+            raise UserError(
+                f"{path} was made with other pairs or settings: resume with the same ones, or start anew "
+                f"without --resume"
+            )
+        with torch.no_grad():
+            for name, parameter in trained_parameters(model):
+                parameter.copy_(weights[name])
+        optimizer.load_state_dict(saved["optimizer"])
+        return TrainerState(*(saved[name] for name in TrainerState._fields))
+    return None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What stands in a checkpoint; None, with a warning, where a file of it is missing or torn."""
+    import torch
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    saved = torch.load(path / STATE_FILE, weights_only=True, map_location="cpu")
-    if saved["fingerprint"] != expected_fingerprint:
-        raise UserError(
-            f"{path} was made with other pairs or settings: resume with the same ones, or start anew "
-            f"without --resume"
+    try:
+        saved = torch.load(path / STATE_FILE, weights_only=True, map_location="cpu")
+        return saved, load_file(path / WEIGHTS_FILE)
+    except (OSError, RuntimeError, EOFError, UnpicklingError, SafetensorError) as error:
+        # torch guesses at old formats in words that mislead here: the kind of the error says enough.
+        found = type(error).__name__
+        log.warning(
+            "checkpoint_cannot_be_read", path=str(path), error=found, hint="the one before it is taken"
         )
-    state = TrainerState(*(saved[name] for name in TrainerState._fields))
-    weights = load_file(path / WEIGHTS_FILE)
-    with torch.no_grad():
-        for name, parameter in trained_parameters(model):
-            parameter.copy_(weights[name])
-    optimizer.load_state_dict(saved["optimizer"])
-    return state
+        return None
 
 
 def trained_parameters(model: Any) -> list[tuple[str, Any]]:

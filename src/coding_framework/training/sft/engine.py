@@ -19,8 +19,7 @@ from coding_framework.errors import ConfigError, TrainingError, TrainingInterrup
 from coding_framework.training.sft.adapter import load_trainable, mixed_precision
 from coding_framework.training.sft.checkpoint import (
     TrainerState,
-    checkpoints_in,
-    load_checkpoint,
+    load_newest,
     save_checkpoint,
     trained_parameters,
 )
@@ -104,11 +103,10 @@ class SFTEngine:
             self.model.gradient_checkpointing_enable({"use_reentrant": False})
 
     def resume(self) -> None:
-        """Continue from the newest checkpoint; from the start when there is none."""
-        found = checkpoints_in(self.checkpoints)
-        if found:
-            state = load_checkpoint(found[-1], self.model, self.optimizer, self.state.fingerprint)
-            self.state = state.of_length(self.steps)
+        """Continue from the newest checkpoint that can be read; from the start when there is none."""
+        found = load_newest(self.checkpoints, self.model, self.optimizer, self.state.fingerprint)
+        if found is not None:
+            self.state = found.of_length(self.steps)
 
     def train(self, on_step: Callable[[SFTStep], object], should_stop: Callable[[], bool]) -> None:
         self.model.train()

@@ -6,13 +6,13 @@ rounded ones, and the result is stored as bfloat16, as every model at rest is he
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from coding_framework.agents.models.loading import load_causal_model, quiet_transformers
 from coding_framework.errors import StorageError
+from coding_framework.monitoring.storage import replacing_folder
 from coding_framework.training.sft.checkpoint import write_adapter
 
 
@@ -50,13 +50,8 @@ def _write_model(folder: Path, model: Any, tokenizer: Any) -> None:
 def _write_whole(target: Path, write: Callable[[Path], None]) -> None:
     from safetensors import SafetensorError
 
-    beside = target.with_name(f".{target.name}.partial")
     try:
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        write(beside)
-        shutil.rmtree(target, ignore_errors=True)
-        beside.rename(target)
+        with replacing_folder(target) as beside:
+            write(beside)
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(beside, ignore_errors=True)
         raise StorageError(f"{target} could not be written: {error}. Free some space and resume") from error

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from coding_framework.agents.models.loading import default_device
+
 USABLE_SHARE = 0.8
 
 
@@ -21,7 +23,7 @@ def checkpoints_activations(model: Any, row_tokens: int, asked: bool | None) -> 
     """What was asked for; else whether the card has too little memory left for a row."""
     import torch
 
-    if asked is not None or not torch.cuda.is_available():
+    if asked is not None or default_device() != "cuda":
         return bool(asked)
     free, _ = torch.cuda.mem_get_info()
     return row_tokens * activation_bytes_per_token(model.config) > USABLE_SHARE * free

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from coding_framework.agents.models.loading import default_device
+
 if TYPE_CHECKING:
     import torch
 
@@ -37,7 +39,7 @@ class Team:
         import torch
         from torch import distributed
 
-        on_gpu = torch.cuda.is_available()
+        on_gpu = default_device() == "cuda"
         if on_gpu:
             torch.cuda.set_device(self.rank)
         else:

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from coding_framework.agents.models.loading import require_transformers
+from coding_framework.agents.models.loading import default_device, require_transformers
 from coding_framework.errors import ConfigError, FrameworkError, TrainingError, TrainingInterrupted
 from coding_framework.training.sft.job import Listener, SFTJob, SFTLeft
 from coding_framework.training.sft.results import SFTStep
@@ -90,7 +90,7 @@ def _require_cards(size: int) -> None:
     require_transformers()
     import torch
 
-    cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    cards = torch.cuda.device_count() if default_device() == "cuda" else 0
     if cards and size > cards:
         raise ConfigError(f"sft.workers={size} needs as many GPUs, and {cards} are here: set it to {cards}")
 
