@@ -379,7 +379,7 @@ async def evaluate_once(
     if not config.rl.num_gpus:
         keep_to_cpu()
     where = EvaluationFolder(folder)
-    with where.alone(), open_pool(config.judge) as pool:
+    with open_pool(config.judge) as pool:
         asked = (
             catalogue_suite(config)
             if suite is None
@@ -392,7 +392,8 @@ async def evaluate_once(
         def keep(conversation: Conversation) -> None:
             append_line(file, conversation.model_dump_json())
 
-        await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
+        with where.alone():
+            await evaluate_into(where, head, asked, config, pool, conversations=file, on_conversation=keep)
     return figures_in(where, ks)
 
 
