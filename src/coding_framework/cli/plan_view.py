@@ -88,6 +88,8 @@ def _disk(plan: TrainingPlan) -> str:
 
 
 def _gigabytes(size: float) -> str:
+    if size < 1e8:
+        return f"{size / 1e6:.0f} MB"
     return f"{size / 1e9:.1f} GB" if size < 1e10 else f"{size / 1e9:.0f} GB"
 
 

@@ -13,6 +13,7 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.card_refusals import card_refusals
 from coding_framework.training.plan.changes import settled_keys, value_at
 from coding_framework.training.plan.devices import devices
 from coding_framework.training.plan.disk import disk_at_most, disk_left
@@ -43,6 +44,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     progress, at_most = progress_of(run, resolved), disk_at_most(resolved, shape)
     in_the_way = [
         *refusals(config, resolved, machine),
+        *card_refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
         *sft_refusals(resolved),
         *compiler_refusals(resolved),
