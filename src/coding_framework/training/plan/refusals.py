@@ -25,6 +25,7 @@ from coding_framework.errors import (
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.resolve import fewer_actors
 from coding_framework.training.plan.shape import strange_attention
+from coding_framework.training.reward_functions.trial import checked_reward
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
 
 RL_PACKAGES = ("verl", "ray", "transfer_queue", "tensordict", "pyarrow", "transformers", "peft")
@@ -63,17 +64,25 @@ def refusals(asked: FrameworkConfig, config: FrameworkConfig, machine: Machine) 
     yield from evaluation_refusals(config, machine)
 
 
+def _own_reward(config: FrameworkConfig) -> Iterator[Refusal]:
+    """One of the user's own is tried, in a process of its own too."""
+    try:
+        checked_reward(config.reward)
+    except FrameworkError as error:
+        yield wrong(str(error))
+
+
 def evaluation_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:
     """Whatever keeps models from being sampled as the evaluation says."""
     if config.evaluation.engine != "vllm":
         return
     if not machine.cards:
-        yield _missing(
+        yield missing_here(
             f"evaluation.engine is `vllm`, which needs a GPU ({machine.no_cards_because}): set it to "
             "`transformers` or leave it out"
         )
     elif "vllm" not in machine.packages:
-        yield _missing(
+        yield missing_here(
             "evaluation.engine is `vllm`, which is not installed: run  pip install vllm  , or leave it out"
         )
 
@@ -81,7 +90,7 @@ def evaluation_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[R
 def _model(config: FrameworkConfig) -> Iterator[Refusal]:
     """Whether it can exist and be trained; what may be on the hub is asked there."""
     if names_own_model(config.model.name):
-        yield _wrong(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
+        yield wrong(f"model.name {config.model.name} {NOT_TO_BE_TRAINED}")
         return
     try:
         check_model_name(config.model.name)
@@ -94,7 +103,7 @@ def _model(config: FrameworkConfig) -> Iterator[Refusal]:
             "to train name one model"
         )
     if (strange := strange_attention(config)) is not None:
-        yield _wrong(f"{config.model.name} cannot be trained: {strange}")
+        yield wrong(f"{config.model.name} cannot be trained: {strange}")
 
 
 def _contradictions(asked: FrameworkConfig, config: FrameworkConfig) -> Iterator[Refusal]:
