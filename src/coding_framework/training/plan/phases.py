@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coding_framework.agents.models.catalogue import EMBEDDED_MODELS
 from coding_framework.config import FrameworkConfig, RLConfig, SFTConfig
@@ -16,6 +16,7 @@ from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.progress import Progress
 from coding_framework.training.plan.records import Estimate, Phase, PhasePlan, Unknown
 from coding_framework.training.plan.shape import ModelShape, model_folder
+from coding_framework.training.plan.task_order import drawn_tasks
 from coding_framework.training.rl.prompts_file import num_prompts
 
 
@@ -47,7 +48,7 @@ def _phases(at: _Setting) -> Iterator[PhasePlan]:
     if at.config.sft.enabled:
         yield from _sft(at)
     if at.config.rl.enabled:
-        yield from _rl(at)
+        yield from _rl(replace(at, tasks=drawn_tasks(at.config, at.tasks)))
     yield _evaluation(at)
 
 
