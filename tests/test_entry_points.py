@@ -12,7 +12,13 @@ from coding_framework.cli import launch
 from coding_framework.cli.failures import carried_out
 from coding_framework.cli.system_check import CHECKS, check_system
 from coding_framework.config import FrameworkConfig, load_config
-from coding_framework.errors import ConfigError, NotAvailableError, TrainingError, TrainingInterrupted
+from coding_framework.errors import (
+    ConfigError,
+    NotAvailableError,
+    TrainingError,
+    TrainingInterrupted,
+    UserError,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -66,6 +72,12 @@ def test_pairs_that_are_asked_for_are_passed_over_twice_at_most() -> None:
 def test_a_flag_of_zero_beside_resume_is_refused_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
     assert launch.main(["--resume", "nowhere", "--num-gpus", "0"]) == 2
     assert "--num-gpus would have no effect beside --resume" in capsys.readouterr().err
+
+
+def test_two_presets_are_refused_instead_of_taking_the_last() -> None:
+    with pytest.raises(UserError, match=r"--config is given 2 times \(quick, cpu\): give one"):
+        resolve("--config=quick", "--config=cpu")
+    assert resolve("--config=cpu") == load_config("cpu")
 
 
 def test_a_complaint_names_the_flag_that_was_given(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import signal
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,23 +24,11 @@ from coding_framework.agents.models.loading import keep_to_cpu, release_memory
 from coding_framework.agents.models.own_model import names_own_model
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import FrameworkConfig
-from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool, open_pool
-from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.sft_pairs import (
-    DraftPair,
-    RejectedDraft,
-    SFTPair,
-    generate_optimizer_pairs,
-    generate_pairs,
-)
+from coding_framework.data.pair_records import SFTPair
 from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.run_tasks import with_kept_tasks
-from coding_framework.data.sources.sourced import CATALOGUE
-from coding_framework.data.tasks.split import (
-    catalogue_tasks,
-    evaluation_tasks,
-)
+from coding_framework.data.tasks.split import evaluation_tasks
 from coding_framework.errors import ConfigError, TrainingInterrupted
 from coding_framework.evaluation.evaluate import evaluate_into, head_of, label_of
 from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
@@ -71,8 +58,6 @@ from coding_framework.training.verl_integration import MultiAgentVERLTrainer
 log = structlog.stdlib.get_logger(__name__)
 
 ModelLabel = Literal["base", "sft", "rl"]
-OPTIMIZER_SHARE = 0.25
-"""Share of the SFT pairs that repair or speed up a kernel instead of writing the first one."""
 
 
 class TrainingOutcome(Record):
@@ -176,65 +161,20 @@ class Pipeline:
         if done is not None:
             return done.path
         start = time.monotonic()
-        total = self.config.sft.pairs
-        result = self._pairs_of_families() if total is None else self._short_pairs(total)
+        result = self._make_pairs()
         self.run.mark_done("pairs", result, seconds=time.monotonic() - start)
         return result.path
 
-    def _short_pairs(self, total: int) -> PhaseDone:
-        """Templated pairs with short answers, for small models."""
-        from coding_framework.data.pairs.known import known_families
-        from coding_framework.data.pairs.settling import PairSettler
-        from coding_framework.data.pairs.workshop import kinds_of
-        from coding_framework.data.sft_pairs import PairReport, judge_pairs, known_pairs, write_pairs
-        from coding_framework.data.sources.overlap import open_held_out
-
-        path = self.run.path / "sft" / "pairs.jsonl"
-        settings = CompilerSettings.for_judge(self.config.judge)
-        known = known_families(self.config.tasks, kinds_of(self.config.sft.agents))
-        with (
-            CUDACompiler(settings) as compiler,
-            open_pool(self.config.judge) as pool,
-            progress_bar("judging pairs", total) as bar,
-        ):
-            held_out = open_held_out(self.config.tasks, compiler.compile)
-            kept = 0
-
-            def on_settled(outcome: SFTPair | RejectedDraft) -> None:
-                nonlocal kept
-                kept += isinstance(outcome, SFTPair)
-                bar.advance(1, kept=kept)
-                self._stop_if_asked()
-
-            def on_judged(number: int, report: PairReport) -> None:
-                bar.advance(1, kept=kept + len(report.pairs))
-                self._stop_if_asked()
-
-            workers = self.config.judge.num_workers
-            settler = PairSettler(pool, compiler.compile, generator_messages, _optimizer_prompt, held_out)
-            share = total // 2 if CATALOGUE in self.config.tasks.sources else total
-            made = known_pairs(known, share, self.config.run.seed, settler.settle, workers, on_settled)
-            left = total - len(made.pairs) if CATALOGUE in self.config.tasks.sources else 0
-            drafts = self._drafts(pool, left, held_out)
-            report = judge_pairs(drafts, pool.judge, on_judged, workers=workers, held_out=held_out)
-        pairs = (*made.pairs, *report.pairs)
-        write_pairs(path, pairs)
-        log.info(
-            "pairs_judged", kept=len(pairs), rejected=dict(Counter(made.rejected) + Counter(report.reasons))
-        )
-        return PhaseDone(path=path, count=len(pairs))
-
-    def _pairs_of_families(self) -> PhaseDone:
-        """Pairs over all tiers and families, with their card."""
+    def _make_pairs(self) -> PhaseDone:
         from coding_framework.data.pairs.dataset import Outcome, make_dataset
 
-        with progress_bar("judging pairs", None) as bar:
+        with progress_bar("judging pairs", self.config.sft.pairs) as bar:
             kept = 0
 
             def on_settled(outcome: Outcome) -> None:
                 nonlocal kept
                 kept += isinstance(outcome, SFTPair)
-                bar.advance(1, kept=kept)
+                bar.advance(int(isinstance(outcome, SFTPair)), kept=kept)
                 self._stop_if_asked()
 
             path, made = make_dataset(
@@ -243,18 +183,8 @@ class Pipeline:
         log.info("pairs_judged", kept=len(made.pairs), rejected=made.rejected, short=made.short)
         return PhaseDone(path=path, count=len(made.pairs))
 
-    def _drafts(self, pool: JudgePool, total: int, held_out: HeldOut) -> Iterator[DraftPair]:
-        """Drafts for the generator and, from the same tasks, for the optimizer."""
-        tasks = catalogue_tasks(self.config.tasks)
-        agents = self.config.sft.agents
-        optimizer = int(total * OPTIMIZER_SHARE) if "optimizer" in agents else 0
-        generator = total - optimizer if "generator" in agents else 0
-        seed = self.config.run.seed
-        yield from generate_pairs(tasks, generator, seed, held_out, generator_messages)
-        yield from generate_optimizer_pairs(tasks, optimizer, seed, held_out, pool.judge, _optimizer_prompt)
-
     def _sft(self, base: Path) -> Path:
-        from coding_framework.data.sft_pairs import read_pairs
+        from coding_framework.data.pair_files import read_pairs
         from coding_framework.training.sft.by_agent import planned_steps, run_sft_by_agent
         from coding_framework.training.sft.results import SFTStep
 

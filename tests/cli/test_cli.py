@@ -87,7 +87,9 @@ def test_tasks_lists_and_shows() -> None:
     assert len(listed["tasks"]) >= 12
     assert json.loads(cuda_rl("tasks", "matmul", "--json").stdout)["name"] == "matmul"
     assert "row_sum" in cuda_rl("tasks").stdout
-    assert "__global__" in cuda_rl("tasks", "matmul").stdout
+    shown = cuda_rl("tasks", "matmul").stdout
+    assert "__global__" in shown
+    assert "Runs of the judge" in shown
 
 
 def test_doctor_says_what_is_here_and_what_is_missing() -> None:

@@ -70,3 +70,7 @@ def practise(curriculum: CurriculumManager, episodes: int, policy: Callable[[Tas
 
 def always(outcome: EpisodeOutcome) -> Callable[[Task], EpisodeOutcome]:
     return lambda task: outcome
+
+
+def sample(curriculum: CurriculumManager, draws: int) -> list[Task]:
+    return [curriculum.next_task() for _ in range(draws)]

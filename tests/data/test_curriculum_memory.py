@@ -17,6 +17,7 @@ from curriculum_support import (
     outcomes,
     passed,
     practise,
+    sample,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,7 +99,7 @@ class TestRecording:
         for use in (
             lambda: curriculum.record(name, WRONG),
             lambda: curriculum.record_fault(name),
-            lambda: curriculum.weights([name]),
+            lambda: curriculum.learnability(name),
         ):
             with pytest.raises(UnknownTaskError, match="not in this curriculum"):
                 use()
@@ -127,6 +128,21 @@ class TestRecording:
         assert len(history.changes) >= 1
         first = history.of_tier("rung 0")[0].rates
         assert first.success_rate.low < first.success_rate.value <= first.success_rate.high
+
+    def test_a_long_training_has_no_longer_a_history_and_keeps_every_move(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("coding_framework.data.curriculum_manager._MOST_POINTS", 8)
+        curriculum = manager()
+        moves = []
+        for _ in range(400):
+            change = curriculum.record(curriculum.next_task().name, passed())
+            moves += [change] if change else []
+        points = curriculum.history.points
+        assert 4 <= len(points) <= 8
+        assert [point.change for point in curriculum.history.changes] == moves
+        assert len(moves) == 2
+        assert points[-1].episode > 350
 
 
 class TestStatistics:
@@ -178,15 +194,16 @@ class TestCheckpoints:
     def test_another_process_draws_the_same(self) -> None:
         code = (
             "from coding_framework.data.curriculum_manager import CurriculumManager\n"
-            "print(*[task.name for task in CurriculumManager(seed=3).sample(8)])"
+            "curriculum = CurriculumManager(seed=3)\n"
+            "print(*[curriculum.next_task().name for _ in range(8)])"
         )
         answer = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
         )
-        assert answer.stdout.split() == [task.name for task in CurriculumManager(seed=3).sample(8)]
+        assert answer.stdout.split() == [task.name for task in sample(CurriculumManager(seed=3), 8)]
 
     def test_another_seed_draws_otherwise(self) -> None:
-        first, second = ([task.name for task in manager(seed=seed).sample(30)] for seed in (1, 2))
+        first, second = ([task.name for task in sample(manager(seed=seed), 30)] for seed in (1, 2))
         assert first != second
 
     def test_a_state_without_its_tasks_is_refused(self) -> None:

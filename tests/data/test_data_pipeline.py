@@ -1,40 +1,47 @@
-"""Batches follow from the seed, resume in the middle of an epoch, and never hold what is held out."""
+"""Batches follow from the seed and the results, resume anywhere, and never hold what is held out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from coding_framework.config import load_config
+from coding_framework.config import CurriculumConfig, CurriculumTier, FrameworkConfig, load_config
 from coding_framework.cuda.checking import fixed_checks
-from coding_framework.data.curriculum_manager import CurriculumManager
+from coding_framework.data.curriculum_manager import EpisodeOutcome
 from coding_framework.data.data_pipeline import (
     CUDADataPipeline,
     DataPipelineState,
-    TaskResults,
     TestCase,
     TrainingExample,
-    Weights,
 )
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
+from coding_framework.data.tasks.split import evaluation_tasks, training_tasks
 from coding_framework.errors import ConfigError, UnknownTaskError, UserError
-from coding_framework.records import (
-    CompilationResult,
-    Evaluation,
-    Message,
-    Task,
-    Verdict,
-)
-from tests_support import EvaluationFactory
+from coding_framework.records import Message, Task
 
-MAKE = EvaluationFactory()
 NAMES = ("vector_add", "transpose", "matvec", "matmul", "softmax")
 TASKS = tuple(get_task(name) for name in NAMES)
+EASY = CurriculumConfig(
+    tiers=tuple(
+        CurriculumTier(
+            name=f"rung {tier}",
+            catalogue_tiers=(tier,),
+            min_compile_rate=0.3,
+            min_success_rate=0.2,
+            min_episodes=6,
+        )
+        for tier in range(4)
+    ),
+    window=12,
+    demotion_window=10,
+)
+WRONG = EpisodeOutcome(compiled=True, passed=False)
+RIGHT = EpisodeOutcome(compiled=True, passed=True, speedup=2.0, time_kind="modelled")
 calls: Counter[str] = Counter()
 
 
@@ -44,24 +51,20 @@ def ask(task: Task) -> tuple[Message, ...]:
 
 
 def pipeline(
-    seed: int = 5, weights: Weights | None = None, state: DataPipelineState | None = None
+    seed: int = 5, curriculum: CurriculumConfig | None = None, state: DataPipelineState | None = None
 ) -> CUDADataPipeline:
     builders = {"generator": ask, "optimizer": ask}
-    return CUDADataPipeline(TASKS, builders, seed=seed, held_out=("scale",), weights=weights, state=state)
+    return CUDADataPipeline(
+        TASKS, builders, seed=seed, held_out=("scale",), curriculum=curriculum, state=state
+    )
 
 
 def names(examples: Sequence[TrainingExample]) -> list[str]:
     return [example.task.name for example in examples]
 
 
-def harder(tasks: Sequence[Task]) -> Sequence[float]:
-    return [1.0 + task.tier for task in tasks]
-
-
-def evaluation(task: str, *, passed: bool, speedup: float = 2.0) -> Evaluation:
-    """A failed one never got to the compiler."""
-    failed = MAKE.failed(Verdict.WRONG_RESULT).model_copy(update={"compilation": None})
-    return (MAKE.passed(speedup) if passed else failed).model_copy(update={"task": task})
+def outcome(*, passed: bool) -> EpisodeOutcome:
+    return RIGHT if passed else WRONG
 
 
 def test_every_task_comes_up_once_an_epoch_and_epochs_differ() -> None:
@@ -72,62 +75,131 @@ def test_every_task_comes_up_once_an_epoch_and_epochs_differ() -> None:
     assert len({tuple(first), tuple(second), tuple(third)}) > 1
 
 
+def test_the_uniform_order_is_the_one_that_runs_have_had_from_the_beginning() -> None:
+    """So that one that was begun with an earlier version can be compared."""
+    assert names(pipeline(seed=17).get_training_batch(12)) == [
+        *("matmul", "vector_add", "matvec", "softmax", "transpose"),
+        *("softmax", "vector_add", "transpose", "matvec", "matmul"),
+        *("softmax", "matvec"),
+    ]
+
+
+def test_a_curriculum_that_is_switched_off_is_the_uniform_order() -> None:
+    off = CurriculumConfig(enabled=False)
+    assert names(pipeline(curriculum=off).get_training_batch(12)) == names(pipeline().get_training_batch(12))
+
+
 def test_a_seed_gives_the_same_order_and_another_seed_another() -> None:
     orders = [names(pipeline(seed).get_training_batch(20)) for seed in (1, 1, 2)]
     assert orders[0] == orders[1] != orders[2]
 
 
-def test_examples_know_their_epoch_and_their_place() -> None:
+def test_examples_know_their_epoch_their_place_and_how_often_their_task_came() -> None:
     batch = pipeline().get_training_batch(7)
     assert [(e.epoch, e.position) for e in batch] == [*((0, n) for n in range(5)), (1, 0), (1, 1)]
+    assert [e.visit for e in batch] == [0] * 5 + [1] * 2
     assert len({example.example_id for example in batch}) == 7
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
-    batches=st.lists(st.integers(1, 7), min_size=1, max_size=6),
-    cut=st.integers(0, 5),
-    weighted=st.booleans(),
-    results=st.lists(st.tuples(st.sampled_from(NAMES), st.booleans(), st.floats(0.1, 9)), max_size=5),
+    batches=st.lists(st.integers(1, 7), min_size=1, max_size=8),
+    cut=st.integers(0, 7),
+    chosen=st.booleans(),
+    luck=st.integers(0, 99),
 )
 def test_a_pipeline_that_is_saved_anywhere_goes_on_bit_for_bit(
-    seed: int, batches: list[int], cut: int, weighted: bool, results: list[tuple[str, bool, float]]
+    seed: int, batches: list[int], cut: int, chosen: bool, luck: int
 ) -> None:
-    weights = harder if weighted else None
-    whole, before = pipeline(seed, weights), pipeline(seed, weights)
-    for each in (whole, before):
-        for name, passed, speedup in results:
-            each.record_training_result(
-                name, evaluation(name, passed=passed, speedup=speedup), reward=speedup
-            )
-    expected = [whole.get_training_batch(count) for count in batches]
-    got = [before.get_training_batch(count) for count in batches[:cut]]
+    curriculum = EASY if chosen else None
+
+    def trained(one: CUDADataPipeline, first: int, last: int) -> list[str]:
+        drawn = []
+        for number in range(first, min(last, len(batches))):
+            for example in one.get_training_batch(batches[number]):
+                drawn.append(f"{example.example_id} {example.visit} {example.learnability}")
+                passed = Random(f"{luck}/{example.example_id}/{example.visit}").random() < 0.8
+                one.record_training_result(example.task.name, outcome(passed=passed), step=number)
+        return drawn
+
+    whole, before = pipeline(seed, curriculum), pipeline(seed, curriculum)
+    expected = trained(whole, 0, len(batches))
+    got = trained(before, 0, cut)
     saved = before.state.model_dump_json()
-    after = pipeline(seed, weights, DataPipelineState.model_validate_json(saved))
-    got += [after.get_training_batch(count) for count in batches[cut:]]
-    assert [[e.example_id for e in batch] for batch in got] == [
-        [e.example_id for e in batch] for batch in expected
-    ]
-    assert after.state == whole.state
+    after = pipeline(seed, curriculum, DataPipelineState.model_validate_json(saved))
+    got += trained(after, cut, len(batches))
+    assert got == expected
     assert after.state.model_dump_json() == whole.state.model_dump_json()
 
 
-def test_weights_decide_how_often_a_task_comes_up() -> None:
-    def only_matmul(tasks: Sequence[Task]) -> Sequence[float]:
-        return [float(task.name == "matmul") for task in tasks]
+def test_a_curriculum_begins_with_its_first_tier_and_goes_on_to_the_next_when_that_is_proven() -> None:
+    one = pipeline(curriculum=EASY)
+    assert set(names(one.get_training_batch(6))) == {"vector_add"}
+    changes = [one.record_training_result("vector_add", RIGHT, step=step) for step in range(6)]
+    assert [change.to_tier if change else None for change in changes] == [None] * 5 + ["rung 1"]
+    drawn = Counter(names(one.get_training_batch(100)))
+    assert set(drawn) == {"vector_add", "transpose", "matvec"}
+    assert drawn["vector_add"] < 40, "it is reviewed now and then"
 
-    assert set(names(pipeline(weights=only_matmul).get_training_batch(20))) == {"matmul"}
-    counts = Counter(names(pipeline(weights=harder).get_training_batch(600)))
-    assert counts["softmax"] > 1.8 * counts["vector_add"]
+
+def test_learnability_draws_what_is_half_mastered_three_times_as_often_as_what_is_mastered_or_hopeless() -> (
+    None
+):
+    """A simulated run: tasks of one tier that pass always, half of the time and never."""
+    tasks = [task for task in training_tasks(load_config(None).tasks) if task.tier == 0]
+    chance = {task.name: (1.0, 0.5, 0.0)[place % 3] for place, task in enumerate(tasks)}
+    hard_to_leave = CurriculumConfig(tiers=(EASY.tiers[0].model_copy(update={"min_success_rate": 0.9}),))
+    one = CUDADataPipeline(tasks, seed=3, curriculum=hard_to_leave.model_copy(update={"window": 200}))
+    luck, drawn, learnability = Random(1), Counter[float](), {0.0: 0.0, 0.5: 0.0, 1.0: 0.0}
+    for step in range(150):
+        for example in one.get_training_batch(4):
+            rate = chance[example.task.name]
+            if step >= 50:
+                drawn[rate] += 1
+                assert example.learnability is not None
+                learnability[rate] += example.learnability
+            for _ in range(4):
+                passed = luck.random() < rate
+                one.record_training_result(example.task.name, outcome(passed=passed), step=step)
+    share = {rate: drawn[rate] / sum(one == rate for one in chance.values()) for rate in (0.0, 0.5, 1.0)}
+    assert share[0.5] > 3 * share[1.0] > 0, "of a task"
+    assert share[0.5] > 3 * share[0.0] > 0, "of a task"
+    assert learnability[0.5] / drawn[0.5] > 0.85
 
 
-@pytest.mark.parametrize(
-    "wrong", [[1.0], [0.0] * 5, [1.0, 1.0, 1.0, 1.0, -1.0], [float("nan")] * 5, [float("inf")] * 5]
-)
-def test_weights_that_mean_nothing_are_refused(wrong: list[float]) -> None:
-    with pytest.raises(ConfigError, match="weights"):
-        pipeline(weights=lambda tasks: wrong).get_training_batch(1)
+def test_a_fault_of_the_judge_is_counted_and_changes_nothing_else() -> None:
+    one = pipeline(curriculum=EASY)
+    before = one.state
+    one.record_fault("vector_add")
+    assert before.curriculum is not None
+    assert one.state.curriculum == before.curriculum.model_copy(update={"faults": 1})
+
+
+def test_tiers_hold_only_the_tasks_that_may_be_trained_on() -> None:
+    one = pipeline(curriculum=EASY.model_copy(update={"tiers": EASY.tiers[1:2]}))
+    assert set(names(one.get_training_batch(30))) == {"transpose", "matvec"}
+    assert {task.name for task in one.tasks} == {"transpose", "matvec"}
+    with pytest.raises(UnknownTaskError, match="vector_add"):
+        one.record_training_result("vector_add", RIGHT)
+
+
+@pytest.mark.parametrize("preset", ["three_tiers", "four_tiers"])
+def test_a_batch_of_a_preset_holds_nothing_that_is_held_out(preset: str) -> None:
+    """All tiers are climbed, so that everything comes up."""
+    config = FrameworkConfig.model_validate({"curriculum": {"preset": preset}})
+    one = CUDADataPipeline.from_config(config)
+    allowed = {task.name for task in training_tasks(config.tasks)}
+    fast = RIGHT.model_copy(update={"speedup": 3.0})
+    seen = set()
+    for step in range(150):
+        for example in one.get_training_batch(8):
+            seen.add(example.task.name)
+            one.record_training_result(example.task.name, fast, step=step)
+    assert one.curriculum is not None
+    assert one.curriculum.mastered
+    assert seen <= allowed
+    assert {get_task(name).tier for name in seen} == {0, 1, 2, 3}
 
 
 def test_a_batch_holds_nothing_that_is_held_out() -> None:
@@ -135,16 +207,14 @@ def test_a_batch_holds_nothing_that_is_held_out() -> None:
     drawn = everything.get_training_batch(2 * len(everything.tasks))
     assert not {example.task.family for example in drawn} & HELD_OUT_FAMILIES
     assert not {"gelu", "matmul"} & set(names(drawn))
-    evaluated = everything.prepare_evaluation_set()
-    assert not set(names(evaluated)) & set(names(drawn))
-    assert {example.task.family for example in evaluated} >= HELD_OUT_FAMILIES
-    assert {"gelu", "matmul"} <= set(names(evaluated))
+    assert names(everything.prepare_evaluation_set()) == ["gelu", "matmul"]
 
 
-def test_an_evaluation_set_is_the_same_every_time_and_moves_nothing() -> None:
-    one = pipeline()
+def test_an_evaluation_set_is_what_the_configuration_evaluates_and_moves_nothing() -> None:
+    config = load_config("quick")
+    one = CUDADataPipeline.from_config(config, {"generator": ask})
     before = one.state
-    assert names(one.prepare_evaluation_set()) == names(one.prepare_evaluation_set())
+    assert tuple(names(one.prepare_evaluation_set())) == evaluation_tasks(config)
     assert one.state == before
     assert all(example.split == "evaluation" for example in one.prepare_evaluation_set())
 
@@ -189,32 +259,11 @@ def test_prompts_of_every_agent_are_made_once_a_task() -> None:
     assert set(calls.values()) == {2}
 
 
-def test_results_are_counted_by_task() -> None:
-    one = pipeline()
-    one.record_training_result("matmul", evaluation("matmul", passed=True, speedup=3.0), reward=0.5)
-    one.record_training_result("matmul", evaluation("matmul", passed=True, speedup=2.0))
-    found = one.record_training_result("matmul", evaluation("matmul", passed=False), reward=0.1)
-    assert (found.num_results, found.num_passed, found.best_speedup) == (3, 2, 3.0)
-    assert found.pass_rate == pytest.approx(2 / 3)
-    assert (found.reward_sum, found.num_rewards) == (pytest.approx(0.6), 2)
-    assert one.state.results == {"matmul": found}
-
-
-def test_a_result_that_compiled_and_was_wrong_counts_as_compiled() -> None:
-    wrong = evaluation("matmul", passed=False)
-    compiled = CompilationResult(
-        success=False, compiler="nvrtc", toolkit="13", architecture="sm_90", duration_s=1
-    )
-    one = pipeline()
-    assert one.record_training_result("matmul", wrong).num_compiled == 0
-    unbuilt = wrong.model_copy(update={"compilation": compiled})
-    assert one.record_training_result("matmul", unbuilt).num_compiled == 0
-    assert one.record_training_result("matmul", evaluation("matmul", passed=True)).num_compiled == 1
-
-
 def test_a_result_of_a_task_that_is_not_trained_on_is_refused() -> None:
     with pytest.raises(UnknownTaskError, match="scale"):
-        pipeline().record_training_result("scale", evaluation("scale", passed=True))
+        pipeline().record_training_result("scale", RIGHT)
+    with pytest.raises(UnknownTaskError, match="scale"):
+        pipeline().record_fault("scale")
 
 
 def test_an_empty_batch_is_refused() -> None:
@@ -224,26 +273,21 @@ def test_an_empty_batch_is_refused() -> None:
 
 def test_the_state_of_another_run_is_refused() -> None:
     state = pipeline(seed=1).state
-    with pytest.raises(ConfigError, match="another seed or of other tasks"):
+    with pytest.raises(ConfigError, match="another seed"):
         pipeline(seed=2, state=state)
-    with pytest.raises(ConfigError, match="another seed or of other tasks"):
+    with pytest.raises(ConfigError, match="of other tasks"):
         CUDADataPipeline(TASKS[:2], {}, seed=1, state=state)
-
-
-def test_counts_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ValidationError, match="what passed was compiled"):
-        TaskResults(num_results=1, num_compiled=0, num_passed=1)
+    with pytest.raises(ConfigError, match="another curriculum"):
+        pipeline(seed=1, curriculum=EASY, state=state)
+    other = EASY.model_copy(update={"review_share": 0.5})
+    with pytest.raises(ConfigError, match="another curriculum"):
+        pipeline(seed=1, curriculum=other, state=pipeline(seed=1, curriculum=EASY).state)
 
 
 def test_a_pipeline_comes_from_a_config() -> None:
     config = load_config("quick")
     one = CUDADataPipeline.from_config(config, {"generator": ask})
-    assert set(names(one.tasks and one.get_training_batch(3))) == set(config.tasks.train)
-    assert set(config.tasks.held_out) <= set(names(one.prepare_evaluation_set()))
-
-
-def test_a_curriculum_can_give_the_weights() -> None:
-    manager = CurriculumManager(tasks=TASKS, held_out=("scale",), seed=1)
-    drawn = names(pipeline(weights=manager.chances).get_training_batch(30))
-    assert drawn == names(pipeline(weights=manager.chances).get_training_batch(30))
-    assert "vector_add" in drawn
+    assert set(names(one.get_training_batch(3))) == set(config.tasks.train)
+    assert one.curriculum is None
+    harder = load_config("quick", ["curriculum.enabled=true"])
+    assert set(names(CUDADataPipeline.from_config(harder).get_training_batch(20))) == {"vector_add"}

@@ -12,11 +12,11 @@ from coding_framework.agents.prompts import generator_messages, optimizer_messag
 from coding_framework.config import JudgeConfig, TasksConfig
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.pool import open_pool
+from coding_framework.data.pair_files import read_pairs, write_pairs
 from coding_framework.data.pair_records import SFTPair
 from coding_framework.data.pairs.known import KnownDraft, known_families
-from coding_framework.data.pairs.making import make_pairs
+from coding_framework.data.pairs.making import Wanted, make_pairs
 from coding_framework.data.pairs.settling import PairSettler
-from coding_framework.data.sft_pairs import known_pairs, read_pairs, write_pairs
 from coding_framework.data.sources.overlap import open_held_out
 from coding_framework.records import (
     Candidate,
@@ -62,13 +62,17 @@ class TimesOfTheArchive:
         )
 
 
+def wanted(config: TasksConfig) -> list[Wanted]:
+    return [(family, family.most) for family in known_families(config)]
+
+
 def settled(config: TasksConfig) -> tuple[tuple[SFTPair, ...], dict[str, int]]:
     with CUDACompiler() as compiler:
         held_out = open_held_out(config, compiler.compile)
         settler = PairSettler(
             TimesOfTheArchive(), compiler.compile, generator_messages, optimizer_prompt, held_out
         )
-        made = make_pairs(known_families(config), 100, 7, settler.settle, workers=1)
+        made = make_pairs(wanted(config), 7, settler.settle, workers=1)
     return made.pairs, made.rejected
 
 
@@ -111,7 +115,7 @@ def test_the_kernels_of_own_tasks_are_judged_and_learnt_from(monkeypatch: pytest
     with CUDACompiler() as compiler, open_pool(judge) as pool:
         held_out = open_held_out(config, compiler.compile)
         settler = PairSettler(pool, compiler.compile, generator_messages, optimizer_prompt, held_out)
-        made = known_pairs(known_families(config), 10, 7, settler.settle, workers=1)
+        made = make_pairs(wanted(config), 7, settler.settle, workers=1)
     assert {pair.task for pair in made.pairs} == {"mirror_rows", "mirror_columns"}
     assert all(pair.verdict is Verdict.PASSED and pair.kind == "write" for pair in made.pairs)
 

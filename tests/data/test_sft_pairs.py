@@ -1,8 +1,10 @@
-"""Drafts are deterministic, hold one code block each and never show a held-out formula."""
+"""Short drafts are deterministic and never show a held-out formula; pairs survive their file."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,34 +12,32 @@ import pytest
 from pydantic import ValidationError
 
 from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.data.pair_files import read_pairs, write_pairs
+from coding_framework.data.pair_records import SFTPair, answer_of
 from coding_framework.data.pairs.contamination import HeldOut
-from coding_framework.data.sft_pairs import (
-    MAX_ANSWER_CHARS,
-    DraftPair,
-    SFTPair,
-    generate_pairs,
-    judge_pairs,
-    read_pairs,
-    write_pairs,
-)
+from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.short_drafts import MAX_ANSWER_CHARS, FirstKernels, short_sources
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.data.templates.catalogue_keys import formula_key, held_out_keys
-from coding_framework.errors import JudgeFault, StorageError, UnknownTaskError, UserError
-from coding_framework.records import Candidate, Evaluation, Message, Task, Verdict
+from coding_framework.errors import StorageError, UnknownTaskError, UserError
+from coding_framework.records import AgentRole, Candidate, Message, Task, Verdict
 
 HELD_OUT = ("scale", "gelu", "bias_relu", "row_sum")
 
 
-def prompt(task: Task) -> tuple[Message, ...]:
-    return (Message(role="user", content=task.prompt),)
-
-
-def drafts(count: int = 40, seed: int = 0, exclude: tuple[str, ...] = HELD_OUT) -> list[DraftPair]:
-    return list(generate_pairs(all_tasks(), count, seed, exclude, prompt))
+def drafts(
+    count: int = 40,
+    seed: int = 0,
+    exclude: tuple[str, ...] = HELD_OUT,
+    tasks: Sequence[Task] = all_tasks(),
+) -> list[CatalogueDraft]:
+    source = FirstKernels(tasks, HeldOut(exclude))
+    clusters = (source.cluster(seed, number) for number in itertools.count())
+    return list(itertools.islice(itertools.chain.from_iterable(clusters), count))
 
 
 @pytest.fixture(scope="module")
-def many() -> list[DraftPair]:
+def many() -> list[CatalogueDraft]:
     return drafts(count=600, seed=11)
 
 
@@ -57,29 +57,43 @@ def is_multiple(values: np.ndarray, of: np.ndarray) -> bool:
 
 
 def test_a_seed_gives_the_same_drafts_and_another_seed_others() -> None:
-    first, again, other = drafts(seed=1), drafts(seed=1), drafts(seed=2)
-    assert [(d.task.name, d.source) for d in first] == [(d.task.name, d.source) for d in again]
-    assert [d.source for d in first] != [d.source for d in other]
+    first, again, other = (drafts(seed=seed, tasks=all_tasks()[:5]) for seed in (1, 1, 2))
+    assert first == again
+    assert [d.answer for d in first] != [d.answer for d in other]
 
 
-def test_an_answer_is_exactly_one_fenced_block_with_launch_line_and_kernel(many: list[DraftPair]) -> None:
+def test_an_answer_is_one_short_text_with_launch_line_and_kernel(many: list[CatalogueDraft]) -> None:
     for draft in many:
-        assert draft.answer.count("```") == 2
-        assert draft.answer.startswith(("```cuda\n//", "```cuda\n#include"))
-        assert draft.answer.endswith("}\n```")
-        assert re.search(r"^// launch: \w+ grid=\(", draft.answer, re.MULTILINE)
-        assert len(draft.source) <= MAX_ANSWER_CHARS
+        source = draft.answer.kept
+        assert source.startswith(("//", "#include"))
+        assert source.strip().endswith("}")
+        assert re.search(r"^// launch: \w+ grid=\(", source, re.MULTILINE)
+        assert len(source) <= MAX_ANSWER_CHARS
+        assert draft.answer.judged == source
+        assert draft.task == draft.original
 
 
-def test_most_synthetic_answers_are_short(many: list[DraftPair]) -> None:
-    assert np.median([len(draft.answer) for draft in many]) < 450
+def test_most_answers_of_templates_are_short(many: list[CatalogueDraft]) -> None:
+    templates = [draft for draft in many if draft.variant == "template"]
+    assert len(templates) > 300
+    assert np.median([len(draft.answer.kept) for draft in templates]) < 450
 
 
-def test_no_kernel_is_drafted_twice(many: list[DraftPair]) -> None:
-    assert len({draft.source for draft in many}) == len(many)
+def test_hardly_a_kernel_is_drafted_twice(many: list[CatalogueDraft]) -> None:
+    assert len({draft.answer.kept for draft in many}) > 0.95 * len(many)
 
 
-def test_the_training_tasks_of_the_catalogue_are_among_the_drafts(many: list[DraftPair]) -> None:
+def test_so_many_pairs_in_all_are_shared_out_among_the_agents() -> None:
+    def wanted(*agents: AgentRole) -> dict[str, int]:
+        found = short_sources(all_tasks(), HeldOut(HELD_OUT), 240, agents)
+        return {source.name: count for source, count in found}
+
+    assert wanted("generator", "optimizer") == {"first kernels": 180, "improvements": 60}
+    assert wanted("generator") == {"first kernels": 240}
+    assert wanted("optimizer") == {"improvements": 60}
+
+
+def test_the_training_tasks_of_the_catalogue_are_among_the_drafts(many: list[CatalogueDraft]) -> None:
     names = {draft.task.name for draft in many}
     held_out = HeldOut(HELD_OUT)
     short = {
@@ -92,12 +106,12 @@ def test_the_training_tasks_of_the_catalogue_are_among_the_drafts(many: list[Dra
     assert {"vector_add", "transpose", "matmul", "softmax"} <= names
 
 
-def test_the_key_of_a_held_out_task_is_never_drafted(many: list[DraftPair]) -> None:
+def test_the_key_of_a_held_out_task_is_never_drafted(many: list[CatalogueDraft]) -> None:
     assert not {draft.formula for draft in many} & held_out_keys(HELD_OUT)
     assert not {draft.task.name for draft in many} & set(HELD_OUT)
 
 
-def test_no_draft_computes_a_held_out_task_by_its_numbers(many: list[DraftPair]) -> None:
+def test_no_draft_computes_a_held_out_task_by_its_numbers(many: list[CatalogueDraft]) -> None:
     """Independent of the keys: outputs are compared with what the held-out tasks would give."""
     gelu = get_task("gelu").oracle
     plain = [draft for draft in many if {spec.dtype for spec in draft.task.inputs} == {"float32"}]
@@ -137,44 +151,19 @@ def test_holding_out_everything_still_leaves_other_templates() -> None:
     assert not {draft.task.name for draft in found} & names
 
 
-def rejecting(task: Task, candidate: Candidate) -> Evaluation:
-    return Evaluation(
-        task=task.name, candidate=candidate, verdict=Verdict.WRONG_RESULT, message="y[0] is 1, not 2"
-    )
-
-
-def faulting(task: Task, candidate: Candidate) -> Evaluation:
-    raise JudgeFault("the worker died")
-
-
-def test_drafts_that_fail_are_dropped_and_counted_with_their_reason() -> None:
-    few = drafts(count=5)
-    calls: list[int] = []
-    report = judge_pairs([*few, few[0]], rejecting, progress=lambda number, _: calls.append(number))
-    assert report.pairs == ()
-    assert report.reasons == {"wrong_result": 5, "duplicate": 1}
-    assert report.rejected[0].message == "y[0] is 1, not 2"
-    assert calls == [1, 2, 3, 4, 5, 6]
-
-
-def test_a_fault_of_the_judge_is_counted_apart_from_the_kernels_failures() -> None:
-    report = judge_pairs(drafts(count=3), faulting)
-    assert report.reasons == {"judge fault": 3}
-
-
 def pair(**changes: object) -> SFTPair:
     draft = drafts(count=1)[0]
     fields = {
         "task": draft.task.name,
         "agent": "generator",
-        "messages": draft.messages,
-        "answer": draft.answer,
-        "source": draft.source,
+        "messages": (Message(role="user", content=draft.task.prompt),),
+        "answer": answer_of(draft.answer.kept),
+        "source": draft.answer.kept,
         "family": draft.task.family,
         "formula": draft.formula,
         "verdict": Verdict.PASSED,
         "speedup": 1.0,
-        "digest": Candidate(source=draft.source).digest,
+        "digest": Candidate(source=draft.answer.kept).digest,
     }
     return SFTPair.model_validate(fields | changes)
 

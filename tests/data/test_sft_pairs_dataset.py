@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from coding_framework.data.pair_files import preferred_suffix, read_pairs, write_pairs
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair, agent_of
+from coding_framework.data.pair_records import RejectedDraft, SFTPair, agent_of
 from coding_framework.data.pairs.card import CardFacts, card
 from coding_framework.data.pairs.dataset import CARD_NAME, write_dataset
 from coding_framework.data.pairs.drafts import CatalogueDraft, families
 from coding_framework.data.pairs.journal import Journal
-from coding_framework.data.pairs.making import HitRates, MadePairs, make_pairs
+from coding_framework.data.pairs.making import HitRates, MadePairs, Wanted, make_pairs
 from coding_framework.data.pairs.settling import JUDGE_FAULT
 from coding_framework.data.tasks import get_task
 from coding_framework.errors import MissingExtraError, UserError
@@ -23,7 +22,7 @@ from coding_framework.records import Candidate, Message, Verdict
 
 FACTS = CardFacts(
     seed=3,
-    per_family=4,
+    wanted="4 pairs of each family",
     held_out_families=("blend", "scan"),
     held_out_tasks=("scale",),
     executor="emulator",
@@ -53,14 +52,14 @@ def as_pair(draft: CatalogueDraft) -> SFTPair:
     )
 
 
-def two_families() -> list:  # type: ignore[type-arg]
+def two_families(each: int = 4) -> list[Wanted]:
     chosen = families([get_task("matmul"), get_task("transpose")])
-    return [family for family in chosen if family.name in ("matrix_product", "transpose")]
+    return [(family, each) for family in chosen if family.name in ("matrix_product", "transpose")]
 
 
 @pytest.fixture
 def made() -> MadePairs:
-    return make_pairs(two_families(), 4, 3, as_pair)
+    return make_pairs(two_families(), 3, as_pair)
 
 
 def test_every_family_gets_as_many_as_were_wanted(made: MadePairs) -> None:
@@ -72,7 +71,7 @@ def test_every_family_gets_as_many_as_were_wanted(made: MadePairs) -> None:
 
 
 def test_pairs_are_the_same_however_many_are_settled_at_a_time(made: MadePairs) -> None:
-    assert make_pairs(two_families(), 4, 3, as_pair, workers=5).pairs == made.pairs
+    assert make_pairs(two_families(), 3, as_pair, workers=5).pairs == made.pairs
 
 
 def test_a_family_that_cannot_give_enough_is_named_and_the_reasons_are_counted() -> None:
@@ -83,7 +82,7 @@ def test_a_family_that_cannot_give_enough_is_named_and_the_reasons_are_counted()
             return RejectedDraft(task=draft.task.name, reason="wrong_result", message="")
         return as_pair(draft)
 
-    made = make_pairs(two_families(), 6, 3, mostly_rejected, workers=1)
+    made = make_pairs(two_families(6), 3, mostly_rejected, workers=1)
     assert made.short == {"transpose": 3}
     assert made.rejected["wrong_result"] > 100
 
@@ -97,7 +96,7 @@ def test_an_interruption_ends_it_at_once() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        make_pairs(two_families(), 100, 3, as_pair, on_settled=stop)
+        make_pairs(two_families(100), 3, as_pair, on_settled=stop)
     assert len(seen) == 3
 
 
@@ -168,7 +167,6 @@ class CountingSettler:
 
     def __init__(self, stop_after: int = 10**6) -> None:
         self.asked: list[str] = []
-        self.remembered = 0
         self.stop_after = stop_after
 
     def settle(self, draft: CatalogueDraft) -> SFTPair | RejectedDraft:
@@ -181,24 +179,23 @@ class CountingSettler:
             return RejectedDraft(task=draft.task.name, reason="mistake passes", message="")
         return as_pair(draft)
 
-    def remember(self, pair: SFTPair) -> None:
-        self.remembered += 1
-
 
 def settled(path: Path, settler: CountingSettler, settings: str = "a") -> MadePairs:
-    return make_pairs(two_families(), 4, 3, Journal(path, settler, settings).settle, workers=1)
+    return make_pairs(two_families(), 3, Journal(path, settler, settings).settle, workers=1)
 
 
 def test_what_was_settled_before_a_crash_is_not_settled_again(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    whole = settled(tmp_path / "other.jsonl", CountingSettler())
+    whole_asked = CountingSettler()
+    whole = settled(tmp_path / "other.jsonl", whole_asked)
     with pytest.raises(KeyboardInterrupt):
         settled(path, CountingSettler(stop_after=6))
     with path.open("a") as file:
         file.write('{"key": "half a li')
     again = CountingSettler()
     made = settled(path, again)
-    assert again.remembered == 4, "six were settled: a repair that was dropped, and a fault that is not kept"
+    known = len(whole_asked.asked) - len(again.asked)
+    assert known == 5, "six were settled, and a fault of the judge is not kept"
     assert len(made.pairs) == len(whole.pairs) == 8
     third = CountingSettler()
     assert settled(path, third).pairs == made.pairs
@@ -207,7 +204,7 @@ def test_what_was_settled_before_a_crash_is_not_settled_again(tmp_path: Path) ->
 
 def test_a_journal_of_other_settings_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    settled(path, CountingSettler())
-    other = CountingSettler()
+    first, other = CountingSettler(), CountingSettler()
+    settled(path, first)
     settled(path, other, settings="b")
-    assert other.remembered == 0
+    assert other.asked == first.asked

@@ -10,13 +10,13 @@ from itertools import islice
 import pytest
 
 from coding_framework.cuda.compiler import CUDACompiler
-from coding_framework.data.pair_judging import RejectedDraft, judge_pairs
+from coding_framework.data.pair_records import RejectedDraft
 from coding_framework.data.pairs.contamination import HeldOut, computes_the_same
 from coding_framework.data.pairs.drafts import CatalogueDraft, draft_pairs, families
 from coding_framework.data.pairs.normal_code import normal_code
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.settling import PairSettler
-from coding_framework.data.sft_pairs import DraftPair, generate_pairs
+from coding_framework.data.pairs.short_drafts import FirstKernels, Improvements
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
 from coding_framework.data.templates.operations import VECTOR_OPERATIONS
 from coding_framework.data.templates.synthetic import make_synthetic_task
@@ -92,17 +92,26 @@ def test_no_answer_and_no_shown_kernel_has_the_code_of_a_held_out_kernel(
         assert normal_code(draft.answer.judged) not in held_out.codes
 
 
-def test_short_drafts_hold_nothing_of_a_held_out_family(held_out: HeldOut) -> None:
+@pytest.mark.parametrize("source", [FirstKernels, Improvements])
+def test_short_drafts_hold_nothing_of_a_held_out_family(
+    held_out: HeldOut, source: type[FirstKernels] | type[Improvements]
+) -> None:
+    short = source(all_tasks(), HeldOut(EXCLUDED))
+    number = 0
     for seed in SEEDS:
-        for draft in generate_pairs(all_tasks(), 250, seed, EXCLUDED, prompt):
-            assert draft.task.family not in HELD_OUT_FAMILIES
-            assert held_out.why_not_task(draft.task, draft.formula) is None
+        for cluster in range(300):
+            for draft in short.cluster(seed, cluster):
+                number += 1
+                assert draft.task.family not in HELD_OUT_FAMILIES
+                assert held_out.why_not_task(draft.task, draft.formula) is None
+                assert held_out.why_not_code(draft.answer.kept) is None
+    assert number > 600
 
 
 def clean_draft(held_out: HeldOut) -> CatalogueDraft:
     chosen = families([get_task("transpose")], held_out=held_out)
     family = next(family for family in chosen if family.name == "transpose")
-    return next(draft for draft in family.drafts(1) if draft.kind == "write")
+    return next(draft for draft in draft_pairs([family], 1) if draft.kind == "write")
 
 
 def settler(held_out: HeldOut, judges: object = NoJudge) -> PairSettler:
@@ -160,14 +169,6 @@ def test_an_injected_kernel_with_the_ptx_of_a_held_out_one_is_dropped(held_out: 
     assert ptx is not None
     assert held_out.why_not_ptx(ptx) == "its PTX is that of a kernel of row_sum, which is held out"
     assert held_out.why_not_ptx(ptx.replace("add.f32", "sub.f32")) is None
-
-
-def test_judge_pairs_drops_an_injected_draft_before_it_is_judged(held_out: HeldOut) -> None:
-    task = next(task for task in all_tasks() if task.family == "loss")
-    draft = DraftPair(
-        task=task, agent="generator", messages=prompt(task), source=task.baseline, formula="task:innocent"
-    )
-    assert judge_pairs([draft], never, held_out=held_out).reasons == {"held out": 1}
 
 
 def test_holding_out_a_task_leaves_no_draft_of_it_and_not_holding_it_out_does() -> None:

@@ -1,28 +1,19 @@
-"""Drafts of every kind pass the real judge and become pairs that can be trained on."""
+"""Short pairs of every kind, through the real judge."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 
 import pytest
 
-from coding_framework.cuda.judge import Judge
-from coding_framework.data.sft_pairs import generate_optimizer_pairs, generate_pairs, judge_pairs
+from coding_framework.config import JudgeConfig, SFTConfig
+from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pairs.making import MadePairs
+from coding_framework.data.pairs.workshop import Workshop, open_workshop
 from coding_framework.data.tasks import get_task
-from coding_framework.data.templates.mistakes import MISTAKES, Mistake
-from coding_framework.data.templates.operations import ROW_OPERATIONS, VECTOR_OPERATIONS
-from coding_framework.data.templates.synthetic import make_synthetic_task
-from coding_framework.records import Candidate, Evaluation, Message, Task
+from coding_framework.records import Evaluation, Message, Task
 
 HELD_OUT = ("scale", "gelu", "bias_relu", "row_sum")
-
-
-@pytest.fixture(scope="module")
-def judge() -> Iterator[Judge]:
-    judge = Judge()
-    yield judge
-    judge.close()
 
 
 def prompt(task: Task) -> tuple[Message, ...]:
@@ -33,26 +24,38 @@ def optimizer_prompt(task: Task, source: str, evaluation: Evaluation) -> tuple[M
     return (Message(role="user", content=f"{task.prompt}\n{source}\n{evaluation.message}"),)
 
 
-def test_every_generator_draft_passes(judge: Judge) -> None:
-    report = judge_pairs(generate_pairs((), 12, 5, HELD_OUT, prompt), judge.judge)
-    assert report.rejected == ()
-    assert len(report.pairs) == 12
-    assert report.judged_per_minute > 0
-
-
-def test_optimizer_drafts_are_faster_or_repair_a_failure(judge: Judge) -> None:
+@pytest.fixture(scope="module")
+def workshop() -> Iterator[Workshop]:
     tasks = (get_task("rms_norm"), get_task("row_sum"))
-    drafts = list(generate_optimizer_pairs(tasks, 5, 3, HELD_OUT, judge.judge, optimizer_prompt))
-    assert [draft.repairs for draft in drafts] == [False, False, True, False, True]
-    assert drafts[0].task.name == "rms_norm"
-    report = judge_pairs(drafts, judge.judge)
-    assert set(report.reasons) <= {"not faster"}
-    assert report.pairs[0].task == "rms_norm"
-    assert report.pairs[0].speedup > 1.5
+    config = JudgeConfig(workers=1, executor="emulator")
+    with open_workshop(config, tasks, HELD_OUT, 5, prompt, optimizer_prompt) as opened:
+        yield opened
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
-@pytest.mark.parametrize("operation", [VECTOR_OPERATIONS[0], ROW_OPERATIONS[2]], ids=lambda o: o.name)
-def test_a_kernel_with_a_mistake_in_it_is_rejected(judge: Judge, operation: object, mistake: Mistake) -> None:
-    task = make_synthetic_task(random.Random(1), operation).task  # type: ignore[arg-type]
-    assert not judge.judge(task, Candidate(source=mistake(task.baseline))).passed
+@pytest.fixture(scope="module")
+def made(workshop: Workshop) -> MadePairs:
+    return workshop.make(workshop.wanted(SFTConfig(pairs=16)))
+
+
+def of_kind(made: MadePairs, kind: str) -> list[SFTPair]:
+    return [pair for pair in made.pairs if pair.kind == kind]
+
+
+def test_as_many_pairs_are_made_as_were_asked_for(made: MadePairs) -> None:
+    assert made.short == {}
+    assert len(of_kind(made, "write")) == 12
+    assert len(of_kind(made, "repair")) + len(of_kind(made, "optimise")) == 4
+    assert set(made.rejected) <= {"not faster", "mistake passes", "duplicate"}
+
+
+def test_the_short_kernels_of_the_tasks_come_first_and_nothing_that_is_held_out(made: MadePairs) -> None:
+    assert of_kind(made, "write")[0].task == "rms_norm"
+    assert of_kind(made, "optimise")[0].task == "rms_norm"
+    assert of_kind(made, "optimise")[0].speedup > 1.5
+    assert "row_sum" not in {pair.task for pair in made.pairs}
+
+
+def test_a_repair_shows_what_the_judge_said_of_a_mistake(made: MadePairs) -> None:
+    (first, *_) = of_kind(made, "repair")
+    assert first.mistake
+    assert first.source not in first.messages[0].content

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from coding_framework.config import JudgeConfig
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pair_records import RejectedDraft, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft
+from coding_framework.data.pairs.making import in_order
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.settling import PairSettler
 from coding_framework.data.pairs.workshop import Workshop, open_workshop
@@ -109,12 +109,15 @@ def test_an_optimisation_starts_from_a_profile_and_ends_faster(
         assert pair.time_kind == "modelled"
 
 
-def test_the_same_draft_again_is_a_duplicate(
-    workshop: Workshop, drafts: list[CatalogueDraft], outcomes: list[SFTPair | RejectedDraft]
+def test_the_same_draft_again_is_a_duplicate_however_many_are_settled_at_a_time(
+    workshop: Workshop, drafts: list[CatalogueDraft]
 ) -> None:
-    again = workshop.settler.settle(drafts[0])
-    assert isinstance(again, RejectedDraft)
-    assert again.reason == "duplicate"
+    twice = [("a", draft) for draft in (drafts[0], drafts[2], drafts[0])]
+    for workers in (1, 3):
+        found = [outcome for _, outcome in in_order(iter(twice), workshop.settler.settle, workers)]
+        assert [isinstance(outcome, SFTPair) for outcome in found] == [True, True, False]
+        assert isinstance(found[2], RejectedDraft)
+        assert found[2].reason == "duplicate"
 
 
 def test_a_wrong_answer_is_dropped_and_its_structure_is_not_tried_again(

@@ -155,7 +155,7 @@ def test_a_name_that_two_sources_give_is_refused_unless_it_is_the_same_task(tmp_
     [
         ("nowhere/to/be/found", UserError, "no such file or folder"),
         ("nowhere.parquet", UserError, "no such file or folder"),
-        ("catalog", ConfigError, "no installed entry point of the group coding_framework.tasks"),
+        ("catalog", UserError, "did you mean catalogue"),
         ("own_tasks:task", ConfigError, "close to it: tasks"),
         ("own_tasks:SHAPES", ConfigError, "neither a Task nor a ModuleTask"),
         ("own_tasks:mirrored", ConfigError, "failed: TypeError"),

@@ -154,6 +154,7 @@ def fill_rl(run: RunFolder, steps: int = 12, *, metrics: bool = True) -> None:
                 "pass_rate": 0.2 + 0.5 * gain,
                 "speedup_median": 1 + 0.8 * gain,
                 "step_seconds": 32.0,
+                "curriculum_tier": float(step > steps // 2),
                 "a_name_nobody_knows": 1.0,
             }
             run.append_metric(MetricPoint(phase="rl", step=step, values=values, elapsed_s=32.0 * step))
@@ -200,6 +201,7 @@ def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
         "RL reward",
         "compile rate and pass rate",
         "RL speedup, modelled",
+        "tier that was practised",
         "Where answers",
     ):
         assert words in text

@@ -53,6 +53,8 @@ _ORDERLY = {
         "episodes",
         "episodes_lost",
         *("groups_drawn", "groups_thrown_away", "overlong_penalty", "value_loss", "value_explained"),
+        "curriculum_tier",
+        "learnability_mean",
     ),
 }
 """What does not tell the time."""
@@ -73,6 +75,10 @@ _SETTINGS: dict[str, tuple[str, ...]] = {
         *("sft.enabled=false", "rl.prompts_per_step=2", "rl.group_size=4", "rl.save_every=2"),
         *("rl.learning_rate=1e-2", "rl.lora_rank=4", "conversation.early_stop_reward=0.5"),
         *("conversation.max_prompt_tokens=512", "conversation.max_response_tokens=16"),
+        *("curriculum.enabled=true", "curriculum.window=20", "curriculum.demotion_window=10"),
+        "curriculum.tiers=["
+        '{name="easy", catalogue_tiers=[0], min_compile_rate=0.1, min_success_rate=0.1, min_episodes=44}, '
+        '{name="hard", catalogue_tiers=[1], min_compile_rate=0.1, min_success_rate=0.1}]',
     ),
 }
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -157,7 +163,8 @@ def curve(run: RunFolder, phase: Phase) -> Curve:
 
 
 def conversations(run: RunFolder) -> Counter[str]:
-    return Counter(conversation.conversation_id for conversation in run.read_conversations())
+    """With their tasks."""
+    return Counter(f"{one.conversation_id} on {one.task}" for one in run.read_conversations())
 
 
 def largest_difference(left: Curve, right: Curve) -> float:
@@ -340,7 +347,7 @@ def _wait_for_the_moment(
         seconds = chance.uniform(0, alone.seconds_before / 2)
         begin = time.monotonic()
         wait_until(process, lambda: time.monotonic() > begin + seconds)
-        made = "with" if list(folder.glob("runs/*/sft/pairs.jsonl")) else "without"
+        made = "with" if list(folder.glob("runs/*/sft/pairs.parquet")) else "without"
         return (
             f"{seconds:.1f} s after the start, {made} pairs, {steps_done(folder, phase)} steps were recorded"
         )

@@ -49,14 +49,16 @@ def test_sft_that_is_killed_at_random_moments_gives_the_curve_of_one_that_is_not
 
 
 def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tell(tmp_path: Path) -> None:
-    """One story, because every start of Ray costs half a minute."""
+    """One story, because every start of Ray costs half a minute. In it the curriculum climbs a tier."""
     alone = uninterrupted("rl", tmp_path / "alone", steps=8).run
+    tiers = [point.values["curriculum_tier"] for point in alone.read_metrics() if point.phase == "rl"]
+    assert tiers == [0.0] * 6 + [1.0] * 2, "it had to prove itself in 44 episodes"
     folder = tmp_path / "killed"
     folder.mkdir()
     (folder / "model").symlink_to(tmp_path / "alone" / "model")
 
     process = fresh("rl", folder, steps=6)
-    wait_until(process, lambda: steps_done(folder, "rl") >= 1)
+    wait_until(process, lambda: steps_done(folder, "rl") >= 2)
     run = run_folder(folder)
     assert run is not None
     started = descendants(process.pid)
@@ -75,6 +77,8 @@ def test_rl_loses_a_process_is_killed_is_resumed_and_extended_and_nobody_can_tel
     process = start(folder, "--resume", str(run.path), "--set=rl.steps=8")
     wait_for(folder, process)
     assert compare("rl", alone, run) <= 1e-5
+    moves = [(one.path / "rl" / "curriculum.jsonl").read_text() for one in (alone, run)]
+    assert moves[0] == moves[1], "every step of the curriculum stands there once"
     assert len(list((run.checkpoints / "rl").glob("global_step_*"))) == 1, "a finished run keeps the last"
 
     again = start(folder, "--resume", str(run.path), "--set=rl.learning_rate=1")

@@ -14,10 +14,14 @@ from rl_numpy import clipped_loss, gae, leave_one_out, policy_log_probs, value_l
 
 from coding_framework.config import (
     ConversationConfig,
+    CurriculumConfig,
+    CurriculumTier,
     FrameworkConfig,
     JudgeConfig,
     RLConfig,
 )
+from coding_framework.data.curriculum_manager import EpisodeOutcome
+from coding_framework.data.data_pipeline import DataPipelineState
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Conversation
 from coding_framework.training.multi_turn_conversation import MultiTurnConversationManager
@@ -46,6 +50,11 @@ CONVERSATION = ConversationConfig(
     max_turns=2, max_prompt_tokens=512, max_response_tokens=48, early_stop_reward=0.5
 )
 
+ONE_TIER = CurriculumConfig(
+    tiers=(CurriculumTier(name="all", catalogue_tiers=(0, 1), min_compile_rate=0.5, min_success_rate=0.5),),
+    task_window=1000,
+)
+
 
 class Run:
     """One training, and what it left behind."""
@@ -53,7 +62,10 @@ class Run:
     def __init__(self, folder: Path, **rl: object) -> None:
         settings = RLConfig.model_validate(COMMON | rl)
         self.config = FrameworkConfig(
-            rl=settings, conversation=CONVERSATION, judge=JudgeConfig(executor="emulator", workers=1)
+            rl=settings,
+            conversation=CONVERSATION,
+            judge=JudgeConfig(executor="emulator", workers=1),
+            curriculum=ONE_TIER,
         )
         self.model = write_kernel_words_model(folder / "model", TASK)
         self.folder = RunFolder.create(folder, "run", self.config.model_dump_json())
@@ -141,7 +153,23 @@ async def test_dapo_is_what_numpy_says(tmp_path: Path) -> None:
         assert len(learnable) == 2 or drawn == 22, "it draws until there is signal, or the bound is reached"
         assert {row.group for row in rows if row.used} <= learnable
     assert sum(metrics["groups_drawn"] for metrics in run.metrics.values()) > 2 * STEPS
+    the_curriculum_knows_of_every_episode(run)
     assert run.metrics[1]["policy_loss"] == pytest.approx(run.first_loss(), abs=1e-5)
+
+
+def the_curriculum_knows_of_every_episode(run: Run) -> None:
+    """Those of groups that were thrown away as well."""
+    latest = latest_checkpoint(run.folder.checkpoints / "rl")
+    assert latest is not None
+    state = DataPipelineState.model_validate_json((latest[1] / "data_pipeline.json").read_bytes())
+    assert state.curriculum is not None
+    assert state.num_drawn == sum(metrics["groups_drawn"] for metrics in run.metrics.values())
+    assert state.curriculum.episodes == run.config.rl.group_size * state.num_drawn
+    had = [conversation for step in (1, 2, 3) for conversation in run.conversations(step)]
+    for task, outcomes in state.curriculum.task_outcomes.items():
+        known = [EpisodeOutcome.of_conversation(one) for one in had if one.task == task]
+        key = EpisodeOutcome.model_dump_json
+        assert sorted(outcomes, key=key) == sorted(known, key=key)
 
 
 async def test_ppo_is_what_numpy_says(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from coding_framework.training.rl.environment import build_environment
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.prompt_limit import cut_middle
-from coding_framework.training.rl.prompts_file import task_order, write_prompts
+from coding_framework.training.rl.prompts_file import write_prompts
 from tiny_model import write_tiny_model
 
 MACHINE = Machine(cores=2, memory_bytes=2**34)
@@ -67,19 +67,11 @@ def test_cpu_plug_ins_are_loaded_only_without_gpus(paths: RLPaths, monkeypatch: 
     assert "trainer.n_gpus_per_node=2" in build_overrides(gpu_config, paths)
 
 
-def test_every_task_comes_once_a_pass_and_the_order_does_not_depend_on_the_number_of_steps() -> None:
-    tasks = ["a", "b", "c"]
-    order = task_order(tasks, 9, seed=1)
-    assert all(sorted(order[i : i + 3]) == tasks for i in (0, 3, 6))
-    assert task_order(tasks, 5, seed=1) == order[:5]
-    assert any(task_order(tasks, 9, seed=seed) != order for seed in range(2, 6))
-
-
-def test_the_prompts_file_names_task_and_agent_loop(tmp_path: Path) -> None:
+def test_the_prompts_file_is_a_supply_of_blank_rows_for_our_agent_loop(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    write_prompts(tmp_path / "deep" / "prompts.parquet", ["x", "y"])
+    write_prompts(tmp_path / "deep" / "prompts.parquet", 2)
     rows = parquet.read_table(tmp_path / "deep" / "prompts.parquet").to_pylist()
-    assert [row["extra_info"] for row in rows] == [{"index": 0, "task": "x"}, {"index": 1, "task": "y"}]
+    assert [row["extra_info"] for row in rows] == [{"index": 0}, {"index": 1}]
     assert {row["agent_name"] for row in rows} == {"coding_framework_episode"}
 
 

@@ -47,6 +47,12 @@ def test_unknown_and_missing_tasks_are_refused() -> None:
         MultiAgentVERLTrainer(FrameworkConfig(), MANAGER, REWARD, tasks=[])
 
 
+@pytest.mark.parametrize("name", ["scale", "prefix_sum"])
+def test_a_task_that_is_held_out_is_refused_even_by_name(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"held out from training: {name}"):
+        MultiAgentVERLTrainer(FrameworkConfig(), MANAGER, REWARD, tasks=["vector_add", name])
+
+
 def test_the_configured_tasks_are_the_default() -> None:
     config = FrameworkConfig()
     assert MultiAgentVERLTrainer(config, MANAGER, REWARD).tasks == tuple(

@@ -39,7 +39,7 @@ def sft(
     from coding_framework.agents.models.loading import keep_to_cpu
     from coding_framework.cli.output import print_record
     from coding_framework.config import load_config
-    from coding_framework.data.sft_pairs import read_pairs
+    from coding_framework.data.pair_files import read_pairs
     from coding_framework.evaluation.bench.sft_bench import bench_sft
     from coding_framework.pipeline import fetch
     from coding_framework.training.plan.machine import look_at_machine

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from coding_framework.cli.failures import carried_out
-from coding_framework.cli.train import carry_out
+from coding_framework.cli.train import carry_out, the_only_one
 from coding_framework.config import FrameworkConfig, load_config
 from coding_framework.config.tree import MOST_PASSES
 from coding_framework.errors import ConfigError
@@ -37,7 +37,7 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--quick-test", action="store_true", help="the preset configs/quick.toml: minutes on two cores"
     )
-    parser.add_argument("--config", help="another preset or TOML file")
+    parser.add_argument("--config", action="append", help="another preset or TOML file")
     parser.add_argument(
         "--num-gpus",
         type=int,
@@ -78,7 +78,7 @@ def resolve(options: argparse.Namespace) -> FrameworkConfig:
     }
     values |= {"sft.enabled": False} if options.skip_sft else {}
     values |= {"rl.enabled": False} if options.skip_rl else {}
-    preset = options.config or _preset(options)
+    preset = the_only_one(options.config) or _preset(options)
     config = load_config(preset, (), values)
     values |= _without_docker(config) if options.no_docker_sandbox else {}
     group_size = config.rl.group_size

@@ -13,6 +13,8 @@ from coding_framework.training.plan.records import (
     Estimate,
     Phase,
     PhasePlan,
+    TaskOrderPlan,
+    TierPlan,
     TrainingPlan,
     Unknown,
 )
@@ -43,7 +45,14 @@ def show_plan(console: Console, plan: TrainingPlan) -> None:
     """What it will do, where, and what it may cost."""
     console.print(
         Group(
-            _head(plan), Text(), _phases(plan, console.width), Text(), _devices(plan), Text(), *_notes(plan)
+            _head(plan),
+            Text(),
+            _phases(plan, console.width),
+            Text(),
+            *_order(plan),
+            _devices(plan),
+            Text(),
+            *_notes(plan),
         )
     )
 
@@ -79,6 +88,8 @@ def _disk(plan: TrainingPlan) -> str:
 
 
 def _gigabytes(size: float) -> str:
+    if size < 1e8:
+        return f"{size / 1e6:.0f} MB"
     return f"{size / 1e9:.1f} GB" if size < 1e10 else f"{size / 1e9:.0f} GB"
 
 
@@ -124,6 +135,42 @@ def _duration(seconds: float) -> str:
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:,.0f} days"
+
+
+def _order(plan: TrainingPlan) -> Iterable[RenderableType]:
+    order = plan.task_order
+    if order is None:
+        return
+    if order.order == "uniform":
+        yield Text("order of tasks in RL: uniform, each pass has every task once")
+    else:
+        yield from _tiers(order)
+    yield Text()
+
+
+def _tiers(order: TaskOrderPlan) -> Iterable[RenderableType]:
+    table = Table(
+        title="Order of tasks in RL: curriculum, by learnability within a tier", title_justify="left"
+    )
+    for name in ("tier", "tasks", "left when surely above"):
+        table.add_column(name)
+    for place, tier in enumerate(order.tiers):
+        last = place == len(order.tiers) - 1
+        table.add_row(tier.name, _some(tier.tasks), "the last one" if last else _gates(tier))
+    yield table
+    if order.never_drawn:
+        yield Text(f"in no tier, and not drawn in RL: {', '.join(order.never_drawn)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + rest
+
+
+def _gates(tier: TierPlan) -> str:
+    speed = f", {tier.min_speedup:g}× at the median" if tier.min_speedup is not None else ""
+    rates = f"{tier.min_compile_rate:.0%} compile, {tier.min_success_rate:.0%} pass"
+    return f"{rates}{speed}; {tier.min_episodes} episodes at least"
 
 
 def _devices(plan: TrainingPlan) -> RenderableType:

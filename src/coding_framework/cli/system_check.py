@@ -167,17 +167,22 @@ def _model() -> str:
 
 def _sft() -> str:
     from coding_framework.agents.models.store import DEFAULT_MODEL, resolve_model
-    from coding_framework.agents.prompts import generator_messages
-    from coding_framework.config import SFTConfig
-    from coding_framework.cuda.pool import JudgePool
-    from coding_framework.data.sft_pairs import generate_pairs, judge_pairs
+    from coding_framework.agents.prompts import generator_messages, optimizer_messages
+    from coding_framework.config import JudgeConfig, SFTConfig
+    from coding_framework.data.pairs.workshop import open_workshop
     from coding_framework.training.sft.results import SFTStep
     from coding_framework.training.sft.trainer import run_sft
 
     model = resolve_model(DEFAULT_MODEL)
-    with JudgePool() as pool:
-        drafts = generate_pairs([], count=4, seed=1, exclude=("scale",), build_prompt=generator_messages)
-        pairs = judge_pairs(drafts, pool.judge).pairs
+    with open_workshop(
+        JudgeConfig(),
+        (),
+        ("scale",),
+        1,
+        generator_messages,
+        lambda task, source, evaluation: optimizer_messages(task, evaluation, None),
+    ) as workshop:
+        pairs = workshop.make(workshop.wanted(SFTConfig(pairs=4))).pairs
     steps: list[SFTStep] = []
     with tempfile.TemporaryDirectory() as folder:
         config = SFTConfig(steps=3, warmup_steps=0)

@@ -145,3 +145,27 @@ def _show(task: Task) -> None:
         f"bytes moved: {task.bytes_moved.text}    operations: {task.operations.text}\n", markup=False
     )
     console.print(Syntax(task.baseline, "cuda", theme="ansi_dark"))
+    console.print(_test_cases(task))
+
+
+def _test_cases(task: Task) -> Any:
+    """What every candidate is run on, one shape aside that nobody knows before."""
+    from rich.table import Table
+
+    from coding_framework.data.training_records import build_test_cases
+
+    table = Table("shape", "inputs", "known to", "launches of the baseline", title="Runs of the judge")
+    for case in build_test_cases(task):
+        shape = ", ".join(f"{name}={size}" for name, size in case.dimensions.items())
+        launches = "; ".join(
+            f"{one.kernel} {_sizes(one.grid)} × {_sizes(one.block)}" for one in case.launches
+        )
+        table.add_row(shape, case.distribution, "the judge" if case.hidden else "everyone", launches)
+    return table
+
+
+def _sizes(extents: tuple[int, int, int]) -> str:
+    """Without the trailing ones."""
+    x, y, z = extents
+    used = (x, y, z) if z > 1 else (x, y) if y > 1 else (x,)
+    return f"({', '.join(map(str, used))})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coding_framework.cli.options import ConfigOption, JsonOption, SetOption
+from coding_framework.cli.options import JsonOption, SetOption
 from coding_framework.errors import FrameworkError, NotAvailableError, TrainingInterrupted, UserError
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 
 def train(
-    config: ConfigOption = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config", "-c", metavar="PRESET", help="A preset's name (see configs/) or a TOML file."
+        ),
+    ] = None,
     set_: SetOption = None,
     resume: Annotated[
         Path | None,
@@ -37,8 +43,17 @@ def train(
     if resume is not None and config:
         raise UserError("--resume goes on with the settings of that run: leave out --config")
     run = None if resume is None else RunFolder.open(resume)
-    settings = load_config(config, set_ or ()) if run is None else resume_config(run, set_ or ())
+    settings = (
+        load_config(the_only_one(config), set_ or ()) if run is None else resume_config(run, set_ or ())
+    )
     carry_out(settings, run, stop_after_plan=plan, json=json)
+
+
+def the_only_one(configs: Sequence[str] | None) -> str | None:
+    """Refuses several: the last one would win without a word."""
+    if configs and len(configs) > 1:
+        raise UserError(f"--config is given {len(configs)} times ({', '.join(configs)}): give one")
+    return configs[0] if configs else None
 
 
 def carry_out(

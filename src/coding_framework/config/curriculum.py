@@ -61,8 +61,11 @@ _PRESETS: dict[CurriculumPreset, tuple[CurriculumTier, ...]] = {
 
 
 class CurriculumConfig(Record):
-    """Which tasks are practised when."""
+    """Which tasks RL practises when."""
 
+    enabled: bool = True
+    """Whether tiers and learnability choose the tasks; false: each pass over `tasks.train` has every task
+    once, shuffled by the seed."""
     preset: CurriculumPreset = "four_tiers"
     """`three_tiers`: easy, medium, hard, with speed; `four_tiers`: the catalogue's, right before fast."""
     tiers: tuple[CurriculumTier, ...] = ()

@@ -1,8 +1,10 @@
 """`CurriculumManager`: which task comes next, and when it gets harder.
 
-    manager = CurriculumManager(config.curriculum, seed=config.run.seed)
-    for task in manager.sample(4):
-        manager.record(task.name, evaluation)
+    manager = CurriculumManager(config.curriculum, training_tasks(config.tasks), seed=config.run.seed)
+    task = manager.next_task()
+    change = manager.record(task.name, evaluation)
+
+Training asks it through `CUDADataPipeline`.
 
 Guarantees: a tier is left upwards only when the lower ends of all its intervals are above its gates;
 what is held out is never drawn; every trainable task of a drawn tier has a positive chance; modelled and
@@ -14,7 +16,7 @@ false moves over a whole training, since the windows are looked at after every e
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 
 import structlog
@@ -31,9 +33,9 @@ from coding_framework.data.curriculum.outcome import Episode, EpisodeOutcome, Re
 from coding_framework.data.curriculum.rung import Rung
 from coding_framework.data.curriculum.state import CurriculumState
 from coding_framework.data.curriculum.statistics import TierRates
+from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks import all_tasks, get_task
 from coding_framework.errors import ConfigError, UnknownTaskError
-from coding_framework.records import Task
 
 __all__ = [
     "CurriculumManager",
@@ -46,6 +48,8 @@ __all__ = [
 ]
 
 log = structlog.stdlib.get_logger(__name__)
+_MOST_POINTS = 2000
+"""Of the history: it is a part of every checkpoint."""
 
 
 class CurriculumManager:
@@ -54,7 +58,7 @@ class CurriculumManager:
     def __init__(
         self,
         config: CurriculumConfig | None = None,
-        tasks: Sequence[Task] | None = None,
+        tasks: Sequence[AnyTask] | None = None,
         *,
         held_out: Collection[str] = (),
         seed: int = 17,
@@ -80,7 +84,7 @@ class CurriculumManager:
         return tuple(rung.tier for rung in self._ladder.rungs)
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[AnyTask, ...]:
         """Everything that may ever be drawn."""
         return tuple(task for rung in self._ladder.rungs for task in rung.tasks)
 
@@ -107,30 +111,25 @@ class CurriculumManager:
         """What stands in the way of the next tier, in words."""
         return self._ladder.missing()
 
-    def next_task(self) -> Task:
+    def next_task(self) -> AnyTask:
         """Draw one: mostly of the current tier, sometimes of one already left."""
-        chances = draw_chances(self._ladder, self._outcomes, self.config)
+        chances = self.chances()
         random = Random(f"{self._seed}/{self._draws}")
         self._draws += 1
         name = random.choices(list(chances), list(chances.values()))[0]
         return self._task_of[name]
 
-    def sample(self, count: int) -> tuple[Task, ...]:
-        """Draw several, each for itself: a task may come twice."""
-        return tuple(self.next_task() for _ in range(count))
+    def learnability(self, task_name: str) -> float:
+        """How much there is to learn from a task: 1 at best, `least_weight` if it always or never passes."""
+        return rung_weights(self._known(task_name), self._outcomes, self.config)[task_name]
 
-    def weights(self, tasks: Iterable[Task | str] | None = None) -> dict[str, float]:
-        """How much there is to learn from each of these (by default the current tier), adding up to 1."""
-        chosen = self._ladder.current.tasks if tasks is None else tasks
-        names = [task if isinstance(task, str) else task.name for task in chosen]
-        weights = {name: self._weight(name) for name in names}
-        total = sum(weights.values())
-        return {name: weight / total for name, weight in weights.items()}
+    def chances(self) -> dict[str, float]:
+        """Of every task that may come next: those of the current tier, and of the ones below it."""
+        return draw_chances(self._ladder, self._outcomes, self.config)
 
-    def chances(self, tasks: Sequence[Task]) -> tuple[float, ...]:
-        """Chance of each to be drawn next: 0 above the current tier and for what is not in the curriculum."""
-        chances = draw_chances(self._ladder, self._outcomes, self.config)
-        return tuple(chances.get(task.name, 0.0) for task in tasks)
+    def tier_of(self, task_name: str) -> CurriculumTier:
+        """The tier that holds a task."""
+        return self._known(task_name).tier
 
     def record(self, task_name: str, result: Recordable, *, step: int | None = None) -> TierChange | None:
         """Take in how an episode went; returns the move that it led to, if any."""
@@ -166,7 +165,7 @@ class CurriculumManager:
         )
 
     @classmethod
-    def from_state(cls, state: CurriculumState, tasks: Sequence[Task] | None = None) -> CurriculumManager:
+    def from_state(cls, state: CurriculumState, tasks: Sequence[AnyTask] | None = None) -> CurriculumManager:
         """Go on where `state` was taken; `tasks` only where they are not of the catalogue."""
         by_name = {task.name: task for task in tasks} if tasks is not None else None
         if by_name is not None and not set(state.tasks) <= set(by_name):
@@ -195,9 +194,6 @@ class CurriculumManager:
             )
         return self._rung_of[task_name]
 
-    def _weight(self, task_name: str) -> float:
-        return rung_weights(self._known(task_name), self._outcomes, self.config)[task_name]
-
     def _remember(
         self, practised: int, rates: TierRates, change: TierChange | None, step: int | None
     ) -> None:
@@ -211,3 +207,5 @@ class CurriculumManager:
                 change=change,
             )
         )
+        if len(self._points) > _MOST_POINTS:
+            self._points = [one for place, one in enumerate(self._points) if one.change or place % 2]

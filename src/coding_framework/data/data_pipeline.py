@@ -1,188 +1,193 @@
-"""`CUDADataPipeline`: tasks as training examples, in an order that a seed decides.
+"""`CUDADataPipeline`: which task comes next, in training and in evaluation.
 
-    pipeline = CUDADataPipeline.from_config(config, {"generator": generator_messages})
+    pipeline = CUDADataPipeline.from_config(config)
     for example in pipeline.get_training_batch(4):
-        pipeline.record_training_result(example.task.name, evaluation, reward=0.7)
+        pipeline.record_training_result(example.task.name, evaluation)
 
-Guarantees: the n-th example follows from the seed, the tasks and n alone (and, where weights are given,
-from what they say at that moment); the state goes through JSON, and a pipeline restored from it, in the
-middle of an epoch or of a batch, goes on bit for bit; nothing that is held out is ever in a training
-batch. Without weights every task comes up once an epoch; with weights an epoch is as many draws as
-there are tasks. Test cases and prompts are made once a task. Prompt builders are passed in, because
-this package lies below the agents.
+RL and SFT draw from it, and the evaluation takes its tasks from it. Guarantees: the n-th example follows
+from the seed, the tasks and n alone, and with a curriculum from the results recorded before it; the state
+goes through JSON, and a pipeline restored from it, in the middle of a pass or of a batch, goes on bit for
+bit; nothing that is held out is ever in a training batch. Without a curriculum each pass over the tasks
+has every task once. Prompt builders are passed in, because this package lies below the agents.
 """
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
-from coding_framework.config import FrameworkConfig
-from coding_framework.data.case_building import build_test_cases
+from coding_framework.config import CurriculumConfig, FrameworkConfig
+from coding_framework.data.curriculum.history import TierChange
+from coding_framework.data.curriculum.ladder import trainable
+from coding_framework.data.curriculum.outcome import Recordable
+from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.pair_records import BuildPrompt
-from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
-from coding_framework.data.tasks.split import held_out_names, training_tasks
-from coding_framework.data.training_records import (
-    DataPipelineState,
-    LaunchShape,
-    TaskResults,
-    TestCase,
-    TrainingExample,
-)
+from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.data.tasks import get_task
+from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
+from coding_framework.data.training_records import DataPipelineState, LaunchShape, TestCase, TrainingExample
 from coding_framework.errors import ConfigError, UnknownTaskError, UserError
-from coding_framework.records import AgentRole, Evaluation, Message, Task
+from coding_framework.records import AgentRole, Message
 
-__all__ = [
-    "CUDADataPipeline",
-    "DataPipelineState",
-    "LaunchShape",
-    "TaskResults",
-    "TestCase",
-    "TrainingExample",
-    "Weights",
-]
+__all__ = ["CUDADataPipeline", "DataPipelineState", "LaunchShape", "TestCase", "TrainingExample"]
 
-Weights = Callable[[Sequence[Task]], Sequence[float]]
-"""How likely each task is to come next, e.g. from a curriculum; any scale, none negative."""
 PromptBuilders = Mapping[AgentRole, BuildPrompt]
 
 
 class CUDADataPipeline:
-    """Draws training examples, prepares evaluation sets, remembers what came of them."""
+    """Draws training examples, prepares evaluation sets, tells the curriculum what came of them."""
 
     def __init__(
         self,
-        tasks: Sequence[Task],
-        prompts: PromptBuilders,
+        tasks: Sequence[AnyTask],
+        prompts: PromptBuilders | None = None,
         *,
         seed: int,
-        held_out: Collection[str] = (),
-        weights: Weights | None = None,
+        held_out: Sequence[str] = (),
+        evaluated: Sequence[str] | None = None,
+        find: Callable[[str], AnyTask] = get_task,
+        curriculum: CurriculumConfig | None = None,
         state: DataPipelineState | None = None,
     ) -> None:
-        self._held_out = frozenset(get_task(name).name for name in held_out)
-        self._tasks = tuple(task for task in tasks if not self._is_held_out(task))
+        """`tasks` less what is held out; `evaluated` is what is held out unless more is named, and `find`
+        knows both."""
+        self._find = find
+        held_out = tuple(find(name).name for name in held_out)
+        self._tasks = trainable(tasks, held_out)
         if not self._tasks:
             raise ConfigError("every task is held out: name some to train on in `tasks.train`")
-        self._prompts = dict(prompts)
-        self._weights = weights
+        self._evaluated = tuple(held_out if evaluated is None else evaluated)
+        self._prompts = dict(prompts or {})
         names = tuple(task.name for task in self._tasks)
+        chosen_by = curriculum if curriculum is not None and curriculum.enabled else None
+        if state is not None:
+            _refuse_another(state, DataPipelineState(seed=seed, tasks=names), chosen_by)
         self._state = state or DataPipelineState(seed=seed, tasks=names)
-        self._refuse_another(seed, names)
-        self._order: tuple[int, tuple[int, ...]] | None = None
-        self._made: dict[str, tuple[tuple[TestCase, ...], dict[AgentRole, tuple[Message, ...]]]] = {}
+        self._curriculum = self._open_curriculum(chosen_by) if chosen_by is not None else None
+        if self._curriculum is not None:
+            self._tasks = self._curriculum.tasks
+        self._order: tuple[int, tuple[AnyTask, ...]] | None = None
+        self._made: dict[str, dict[AgentRole, tuple[Message, ...]]] = {}
 
     @classmethod
     def from_config(
         cls,
         config: FrameworkConfig,
-        prompts: PromptBuilders,
+        prompts: PromptBuilders | None = None,
         *,
-        weights: Weights | None = None,
+        by_curriculum: bool = True,
         state: DataPipelineState | None = None,
     ) -> CUDADataPipeline:
-        """The tasks that a configuration trains on."""
+        """What a configuration trains on, in its order, and what it evaluates on.
+
+        Without outcomes there is nothing to climb by: SFT and the evaluation do without the curriculum.
+        """
         return cls(
-            [task for task in training_tasks(config.tasks) if isinstance(task, Task)],
+            training_tasks(config.tasks),
             prompts,
             seed=config.run.seed,
             held_out=held_out_names(config.tasks),
-            weights=weights,
+            evaluated=evaluation_tasks(config),
+            find=partial(find_task, config.tasks),
+            curriculum=config.curriculum if by_curriculum else None,
             state=state,
         )
 
     @property
     def state(self) -> DataPipelineState:
         """As of now; for the checkpoint."""
-        return self._state
+        curriculum = self._curriculum.state() if self._curriculum else None
+        return self._state.model_copy(update={"curriculum": curriculum})
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
-        """What training examples are drawn from."""
+    def tasks(self) -> tuple[AnyTask, ...]:
+        """What training examples are drawn from: with a curriculum the tasks of its tiers."""
         return self._tasks
 
+    @property
+    def curriculum(self) -> CurriculumManager | None:
+        """What chooses the tasks; None where every task comes once a pass."""
+        return self._curriculum
+
     def get_training_batch(self, count: int) -> tuple[TrainingExample, ...]:
-        """The next `count` examples; a batch may reach into the next epoch."""
+        """The next `count` examples; a batch may reach into the next pass."""
         if count < 1:
             raise UserError(f"a training batch has at least one example, not {count}")
         return tuple(self._next_examples(count))
 
     def prepare_evaluation_set(self) -> tuple[TrainingExample, ...]:
-        """Every held-out task once, in the order of the catalogue; moves nothing."""
-        tasks = [task for task in all_tasks() if self._is_held_out(task)]
-        return tuple(self._example(task, "evaluation", 0, place) for place, task in enumerate(tasks))
+        """Every task of the evaluation once; moves nothing."""
+        tasks = (self._find(name) for name in self._evaluated)
+        return tuple(self._example(task, "evaluation", 0, place, 0) for place, task in enumerate(tasks))
 
     def record_training_result(
-        self, task_name: str, evaluation: Evaluation, reward: float | None = None
-    ) -> TaskResults:
-        """Take in what the judge said of an answer to this task; returns the task's figures."""
-        if task_name not in self._state.tasks:
-            raise UnknownTaskError(f"'{task_name}' is not a task that this pipeline trains on")
-        before = self._state.results.get(task_name, TaskResults())
-        after = _with_result(before, evaluation, reward)
-        results = {**self._state.results, task_name: after}
-        self._state = self._state.model_copy(update={"results": results})
-        return after
+        self, task_name: str, result: Recordable, *, step: int | None = None
+    ) -> TierChange | None:
+        """Tell the curriculum how an episode went; returns the move that it led to.
+
+        Without a curriculum nothing follows from it.
+        """
+        self._refuse_unknown(task_name)
+        return self._curriculum.record(task_name, result, step=step) if self._curriculum else None
+
+    def record_fault(self, task_name: str) -> None:
+        """An episode that was lost to faults of the judge says nothing about the policy."""
+        self._refuse_unknown(task_name)
+        if self._curriculum is not None:
+            self._curriculum.record_fault(task_name)
 
     def _next_examples(self, count: int) -> Iterator[TrainingExample]:
         for _ in range(count):
             number = self._state.num_drawn
             epoch, position = divmod(number, len(self._tasks))
-            task = self._draw(number) if self._weights else self._tasks[self._epoch_order(epoch)[position]]
-            example = self._example(task, "train", epoch, position)
-            self._state = self._state.model_copy(update={"num_drawn": number + 1})
+            task = self._curriculum.next_task() if self._curriculum else self._pass(epoch)[position]
+            visit = self._state.visits.get(task.name, 0)
+            visits = {**self._state.visits, task.name: visit + 1}
+            example = self._example(task, "train", epoch, position, visit)
+            self._state = self._state.model_copy(update={"num_drawn": number + 1, "visits": visits})
             yield example
 
-    def _epoch_order(self, epoch: int) -> tuple[int, ...]:
-        """Which task comes when in this epoch; kept while the epoch lasts."""
-        if self._order is None or self._order[0] != epoch:
-            order = list(range(len(self._tasks)))
-            random.Random(f"{self._state.seed}/epoch/{epoch}").shuffle(order)
-            self._order = (epoch, tuple(order))
+    def _pass(self, number: int) -> tuple[AnyTask, ...]:
+        """Which task comes when in this pass; kept while it lasts."""
+        if self._order is None or self._order[0] != number:
+            order = list(self._tasks)
+            random.Random(f"{self._state.seed}/{number}").shuffle(order)
+            self._order = (number, tuple(order))
         return self._order[1]
 
-    def _draw(self, number: int) -> Task:
-        assert self._weights is not None
-        weights = [float(weight) for weight in self._weights(self._tasks)]
-        if len(weights) != len(self._tasks):
-            raise ConfigError(f"{len(weights)} weights for {len(self._tasks)} tasks")
-        if not all(math.isfinite(weight) and weight >= 0 for weight in weights) or not any(weights):
-            raise ConfigError(f"weights must be finite, none negative and not all zero: {weights}")
-        return random.Random(f"{self._state.seed}/draw/{number}").choices(self._tasks, weights)[0]
-
-    def _example(self, task: Task, split: str, epoch: int, position: int) -> TrainingExample:
+    def _example(self, task: AnyTask, split: str, epoch: int, position: int, visit: int) -> TrainingExample:
         if task.name not in self._made:
-            prompts = {agent: build(task) for agent, build in self._prompts.items()}
-            self._made[task.name] = (build_test_cases(task), prompts)
-        cases, prompts = self._made[task.name]
+            self._made[task.name] = {agent: build(task) for agent, build in self._prompts.items()}
+        chosen_by = self._curriculum if split == "train" else None
         return TrainingExample(
-            task=task, split=split, epoch=epoch, position=position, test_cases=cases, prompts=prompts
+            task=task,
+            split=split,
+            epoch=epoch,
+            position=position,
+            visit=visit,
+            learnability=chosen_by.learnability(task.name) if chosen_by else None,
+            prompts=self._made[task.name],
         )
 
-    def _is_held_out(self, task: Task) -> bool:
-        return task.family in HELD_OUT_FAMILIES or task.name in self._held_out
+    def _open_curriculum(self, config: CurriculumConfig) -> CurriculumManager:
+        saved = self._state.curriculum
+        if saved is not None:
+            return CurriculumManager.from_state(saved, self._tasks)
+        return CurriculumManager(config, self._tasks, seed=self._state.seed)
 
-    def _refuse_another(self, seed: int, names: tuple[str, ...]) -> None:
-        if (self._state.seed, self._state.tasks) != (seed, names):
-            raise ConfigError(
-                "the saved state of the data pipeline is of another seed or of other tasks: "
-                "resume with the configuration that the run was started with"
-            )
+    def _refuse_unknown(self, task_name: str) -> None:
+        if all(task.name != task_name for task in self._tasks):
+            raise UnknownTaskError(f"'{task_name}' is not a task that this pipeline trains on")
 
 
-def _with_result(before: TaskResults, evaluation: Evaluation, reward: float | None) -> TaskResults:
-    timing = evaluation.timing
-    best, kind = before.best_speedup, before.time_kind
-    if timing is not None and (kind != timing.kind or best is None or timing.speedup > best):
-        best, kind = timing.speedup, timing.kind
-    compiled = evaluation.compiled or evaluation.passed
-    return TaskResults(
-        num_results=before.num_results + 1,
-        num_compiled=before.num_compiled + compiled,
-        num_passed=before.num_passed + evaluation.passed,
-        best_speedup=best,
-        time_kind=kind,
-        reward_sum=before.reward_sum + (reward or 0.0),
-        num_rewards=before.num_rewards + (reward is not None),
-    )
+def _refuse_another(
+    saved: DataPipelineState, fresh: DataPipelineState, curriculum: CurriculumConfig | None
+) -> None:
+    before = saved.curriculum.config if saved.curriculum is not None else None
+    if (saved.seed, saved.tasks, before) != (fresh.seed, fresh.tasks, curriculum):
+        raise ConfigError(
+            "the saved state of the data pipeline is of another seed, of other tasks or of another "
+            "curriculum: resume with the configuration that the run was started with"
+        )

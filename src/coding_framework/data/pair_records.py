@@ -1,4 +1,4 @@
-"""A prompt with its answer: as drafted, and as judged.
+"""A prompt with its answer, as judged.
 
 Guarantees: a pair that may be trained on passed the judge, and its answer holds exactly the kernel
 that was judged.
@@ -27,10 +27,11 @@ from coding_framework.records import (
 BuildPrompt = Callable[[Task | ModuleTask], tuple[Message, ...]]
 BuildOptimizerPrompt = Callable[[Task | ModuleTask, str, Evaluation], tuple[Message, ...]]
 """From a task, the kernel to improve and what the judge said of it."""
-JudgeFunction = Callable[[Task, Candidate], Evaluation]
 PairKind = Literal["write", "repair", "optimise"]
 """A kernel from a request, a right kernel from a broken one, a faster kernel from a slower one."""
 
+MIN_OPTIMIZER_SPEEDUP = 1.02
+"""An optimizer's answer that gains less teaches nothing."""
 PAIR_KINDS: tuple[PairKind, ...] = ("write", "repair", "optimise")
 
 
@@ -39,26 +40,22 @@ def agent_of(kind: PairKind) -> AgentRole:
     return "generator" if kind == "write" else "optimizer"
 
 
-class DraftPair(Record):
-    """A pair that was not judged yet."""
+def answer_of(source: str) -> str:
+    """Exactly one fenced block, as the contract's prompt asks for."""
+    return f"```cuda\n{source.strip()}\n```"
 
-    task: Task
-    """The whole task, so that the answer can be judged."""
-    agent: AgentRole
-    """Whose answer it is."""
-    messages: tuple[Message, ...]
-    """The prompt."""
-    source: str
-    """The kernel of the answer."""
-    formula: str
-    """Key of the formula, equal for tasks that differ in constants, names or layout only."""
-    repairs: bool = False
-    """The prompt shows a kernel that failed: the answer need not be fast, only right."""
 
-    @property
-    def answer(self) -> str:
-        """Exactly one fenced block, as the contract's prompt asks for."""
-        return f"```cuda\n{self.source.strip()}\n```"
+class RejectedDraft(Record):
+    """A draft that is not trained on, and why."""
+
+    task: str
+    """Name of the task."""
+    reason: str
+    """The verdict, or `duplicate`, `held out`, `not faster`, `judge fault`, ..."""
+    message: str
+    """The judge's words."""
+    kind: PairKind = "write"
+    """What would have been asked for."""
 
 
 class SFTPair(Record):

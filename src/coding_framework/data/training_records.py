@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from coding_framework.records import AgentRole, Distribution, Message, Record, Task, TimeKind
+from coding_framework.cuda.checking import fixed_checks
+from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
+from coding_framework.data.curriculum.state import CurriculumState
+from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.records import AgentRole, Distribution, Message, Record, Task
 
 
 class LaunchShape(Record):
@@ -41,19 +45,43 @@ class TestCase(Record):
     """What the plan of the task's baseline resolves to."""
 
 
+def build_test_cases(task: Task) -> tuple[TestCase, ...]:
+    """One for each run that every candidate of the task goes through, with grid and block dimensions."""
+    plan = parse_launch_plan(task.baseline, task)
+    return tuple(
+        TestCase(
+            dimensions=dict(check.dimensions),
+            distribution=check.distribution,
+            hidden=check.hidden,
+            launches=tuple(
+                LaunchShape(
+                    kernel=launch.kernel,
+                    grid=launch.grid,
+                    block=launch.block,
+                    shared_bytes=launch.shared_bytes,
+                )
+                for launch in resolve_launches(plan, task, check.dimensions)
+            ),
+        )
+        for check in fixed_checks(task)
+    )
+
+
 class TrainingExample(Record):
     """One task as it comes up in training or evaluation."""
 
-    task: Task
+    task: AnyTask
     """The problem."""
     split: str = Field(pattern="^(train|evaluation)$")
     """For what it was drawn."""
     epoch: int = Field(ge=0)
-    """How often all tasks had come up before; 0 in an evaluation set."""
+    """How often as many examples as there are tasks had come up before; 0 in an evaluation set."""
     position: int = Field(ge=0)
     """Which one of its epoch, or of its set."""
-    test_cases: tuple[TestCase, ...] = Field(min_length=1)
-    """The judge's fixed runs; it adds one on a shape that nobody knows before."""
+    visit: int = Field(default=0, ge=0)
+    """How often this very task had come up before."""
+    learnability: float | None = Field(default=None, gt=0, le=1)
+    """What the curriculum expected to be learnt from it; None where no curriculum chose it."""
     prompts: dict[AgentRole, tuple[Message, ...]]
     """The first prompt of each agent that was given a builder."""
 
@@ -61,36 +89,11 @@ class TrainingExample(Record):
     def example_id(self) -> str:
         return f"{self.split}-{self.epoch}-{self.position}-{self.task.name}"
 
-
-class TaskResults(Record):
-    """What training has seen of one task."""
-
-    num_results: int = Field(default=0, ge=0)
-    """Judged candidates."""
-    num_compiled: int = Field(default=0, ge=0)
-    """Of these, compiled."""
-    num_passed: int = Field(default=0, ge=0)
-    """Of these, right."""
-    best_speedup: float | None = Field(default=None, gt=0)
-    """Over the naive kernel; None until one passed."""
-    time_kind: TimeKind | None = None
-    """Whether that was measured or modelled; the two are never compared."""
-    reward_sum: float = 0.0
-    """Of the results that came with a reward."""
-    num_rewards: int = Field(default=0, ge=0)
-    """How many those are."""
-
-    @model_validator(mode="after")
-    def _counts_are_ordered(self) -> TaskResults:
-        if not self.num_passed <= self.num_compiled <= self.num_results:
-            raise ValueError("what passed was compiled, and what was compiled was judged")
-        if (self.best_speedup is None) != (self.time_kind is None):
-            raise ValueError("a speedup comes with the kind of its times")
-        return self
-
     @property
-    def pass_rate(self) -> float:
-        return self.num_passed / self.num_results if self.num_results else 0.0
+    def test_cases(self) -> tuple[TestCase, ...]:
+        """The judge's fixed runs; it adds one on a shape that nobody knows before. A module has none: its
+        inputs are what it draws itself."""
+        return build_test_cases(self.task) if isinstance(self.task, Task) else ()
 
 
 class DataPipelineState(Record):
@@ -99,8 +102,10 @@ class DataPipelineState(Record):
     seed: int
     """Of the order."""
     tasks: tuple[str, ...]
-    """What is drawn from, in the order in which it was given."""
+    """What may be drawn from, in the order in which it was given."""
     num_drawn: int = Field(default=0, ge=0)
     """Training examples handed out so far."""
-    results: dict[str, TaskResults] = Field(default_factory=dict)
-    """By task."""
+    visits: dict[str, int] = Field(default_factory=dict)
+    """Of these, by task."""
+    curriculum: CurriculumState | None = None
+    """What the curriculum remembers; None without one."""

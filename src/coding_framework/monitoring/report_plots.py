@@ -28,7 +28,7 @@ _SMOOTH_FROM = 40
 
 def plots(history: RunHistory) -> Html:
     """All plots that there is data for."""
-    first = [sft_loss(history), reward(history), rates(history), speedup(history)]
+    first = [sft_loss(history), reward(history), rates(history), speedup(history), tier(history)]
     last = [verdicts(history), report_curves.time_split(history)]
     found = [plot for plot in (*first, *report_curves.learning(history), *last) if plot is not None]
     if not found:
@@ -90,6 +90,16 @@ def speedup(history: RunHistory) -> Html | None:
         reference=(1.0, "naive baseline"),
     )
     return figure(f"RL speedup, {kind}", "over the naive baseline", chart, series, curve.source)
+
+
+def tier(history: RunHistory) -> Html | None:
+    """Which tier of the curriculum each step practised."""
+    curve = history.curve("rl", "curriculum_tier")
+    if curve is None:
+        return None
+    series = [Series("tier", tuple((step, number + 1) for step, number in curve.points), 1)]
+    chart = charts.line_chart(series, label="Tier of the curriculum over RL steps", y_format=charts.compact)
+    return figure("Curriculum", "tier that was practised, 1 is the easiest", chart, series, curve.source)
 
 
 def verdicts(history: RunHistory) -> Html | None:

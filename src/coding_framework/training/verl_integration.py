@@ -20,11 +20,12 @@ from coding_framework.agents.specializer import AgentSpecializer
 from coding_framework.config import FrameworkConfig, RewardConfig
 from coding_framework.cuda.analysis.pitfalls import CUDAPitfallDetector
 from coding_framework.cuda.analysis.safety import CUDASafetyAnalyzer
+from coding_framework.data.curriculum.ladder import trainable
 from coding_framework.data.curriculum_manager import CurriculumManager
 from coding_framework.data.sakana_loader import SakanaDataLoader
 from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.run_tasks import with_kept_tasks
-from coding_framework.data.tasks.split import training_tasks
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.errors import ConfigError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.orchestration.episode import RewardFn
@@ -87,8 +88,7 @@ class MultiAgentVERLTrainer:
         self.tasks = tuple(tasks if tasks is not None else (t.name for t in training_tasks(config.tasks)))
         if not self.tasks:
             raise ConfigError("there is no task to train on")
-        for task in self.tasks:
-            find_task(config.tasks, task)
+        self._refuse_held_out()
         self._run_dir = run_dir
         self._model_path = model_path
         self._on_step = on_step
@@ -122,6 +122,12 @@ class MultiAgentVERLTrainer:
             should_stop=self._should_stop,
             resume=self._resume,
         )
+
+    def _refuse_held_out(self) -> None:
+        asked = [find_task(self.config.tasks, name) for name in self.tasks]
+        found = trainable(asked, held_out_names(self.config.tasks))
+        if held_out := set(self.tasks) - {task.name for task in found}:
+            raise ConfigError(f"held out from training: {', '.join(sorted(held_out))}")
 
     def _new_run_dir(self) -> Path:
         folder = RunFolder.create(

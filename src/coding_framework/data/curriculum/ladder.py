@@ -10,14 +10,14 @@ from coding_framework.config import CurriculumConfig
 from coding_framework.data.curriculum.gates import missing_for_advance, proof
 from coding_framework.data.curriculum.history import TierChange
 from coding_framework.data.curriculum.rung import Rung
+from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks import HELD_OUT_FAMILIES
 from coding_framework.errors import ConfigError
-from coding_framework.records import Task
 
 log = structlog.stdlib.get_logger(__name__)
 
 
-def trainable(tasks: Sequence[Task], held_out: Collection[str]) -> tuple[Task, ...]:
+def trainable(tasks: Sequence[AnyTask], held_out: Collection[str]) -> tuple[AnyTask, ...]:
     """What may be drawn: no task of a held-out family, none that is held out by name."""
     return tuple(t for t in tasks if t.family not in HELD_OUT_FAMILIES and t.name not in held_out)
 
@@ -25,7 +25,7 @@ def trainable(tasks: Sequence[Task], held_out: Collection[str]) -> tuple[Task, .
 class Ladder:
     """Where the training stands."""
 
-    def __init__(self, config: CurriculumConfig, tasks: Sequence[Task]) -> None:
+    def __init__(self, config: CurriculumConfig, tasks: Sequence[AnyTask]) -> None:
         self.rungs = _build_rungs(config, tasks)
         self.position = 0
 
@@ -81,7 +81,7 @@ class Ladder:
         return change
 
 
-def _build_rungs(config: CurriculumConfig, tasks: Sequence[Task]) -> list[Rung]:
+def _build_rungs(config: CurriculumConfig, tasks: Sequence[AnyTask]) -> list[Rung]:
     """One rung for each tier that has tasks; a tier without any is left out, and said."""
     rungs = []
     for tier in config.resolved_tiers:

@@ -10,13 +10,13 @@ from coding_framework.data.curriculum.gates import is_proven, regression
 from coding_framework.data.curriculum.outcome import Episode
 from coding_framework.data.curriculum.state import TierState
 from coding_framework.data.curriculum.statistics import TierRates, tier_rates
-from coding_framework.records import Task
+from coding_framework.data.sources.protocol import AnyTask
 
 
 class Rung:
     """Mutable; `state` and `restore` carry it through a checkpoint."""
 
-    def __init__(self, tier: CurriculumTier, tasks: tuple[Task, ...], config: CurriculumConfig) -> None:
+    def __init__(self, tier: CurriculumTier, tasks: tuple[AnyTask, ...], config: CurriculumConfig) -> None:
         self.tier = tier
         self.tasks = tasks
         self._config = config

@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from pydantic import Field
-
 from coding_framework.data.pair_records import SFTPair
 from coding_framework.data.pairs.making import HitRates, MadePairs
 from coding_framework.records import Record
@@ -20,8 +18,8 @@ class CardFacts(Record):
 
     seed: int
     """Of the drafts."""
-    per_family: int = Field(ge=1)
-    """Pairs wanted of each family."""
+    wanted: str
+    """How many pairs of what."""
     held_out_families: tuple[str, ...]
     """Never trained on."""
     held_out_tasks: tuple[str, ...]
@@ -80,9 +78,9 @@ def _judged_words(facts: CardFacts, kinds: Sequence[str]) -> str:
 
 def _short_words(made: MadePairs, facts: CardFacts) -> str:
     if not made.short:
-        return f"Every family has the {facts.per_family:,} pairs that were wanted."
+        return f"Wanted were {facts.wanted}; they are all here."
     short = ", ".join(f"{name} ({count:,})" for name, count in sorted(made.short.items()))
-    return f"{facts.per_family:,} pairs were wanted of each family; fewer were found for {short}."
+    return f"Wanted were {facts.wanted}; fewer were found for {short}."
 
 
 def _held_out_words(facts: CardFacts) -> str:

@@ -81,13 +81,6 @@ class Family:
     kinds: frozenset[PairKind] = frozenset(PAIR_KINDS)
     """Which are drafted."""
 
-    def drafts(self, seed: int) -> Iterator[CatalogueDraft]:
-        """Without end."""
-        number = 0
-        while True:
-            yield from self.cluster(seed, number)
-            number += 1
-
     def cluster(self, seed: int, number: int) -> Iterator[CatalogueDraft]:
         """The ten drafts of one cluster."""
         rng = random.Random(f"{seed}/{self.name}/{number}")

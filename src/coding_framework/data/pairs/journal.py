@@ -11,8 +11,7 @@ import hashlib
 from pathlib import Path
 from typing import Protocol
 
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pair_records import RejectedDraft, SFTPair
 from coding_framework.data.pairs.making import AnyDraft
 from coding_framework.data.pairs.settling import JUDGE_FAULT
 from coding_framework.monitoring.storage import RecordReader, append_line
@@ -23,8 +22,6 @@ class Settler(Protocol):
     """Who settles: a `PairSettler`."""
 
     def settle(self, draft: AnyDraft, /) -> SFTPair | RejectedDraft: ...
-
-    def remember(self, pair: SFTPair, /) -> None: ...
 
 
 class _Line(Record):
@@ -49,8 +46,6 @@ class Journal:
         """As it was settled before, or now."""
         key = self._key(draft)
         known = self._known.get(key)
-        if isinstance(known, SFTPair):
-            self._settler.remember(known)
         if known is not None:
             return known
         outcome = self._settler.settle(draft)

@@ -67,6 +67,12 @@ class KnownFamily:
         if "optimise" in self.kinds and slower:
             yield KnownDraft("optimise", asked, answer.candidate, rng.choice(slower).candidate)
 
+    @property
+    def most(self) -> int:
+        """So many drafts at most."""
+        kernels = sum(len(found) for _, found in self.members)
+        return kernels * len(self.kinds & {"write", "optimise"})
+
     def is_exhausted(self, number: int) -> bool:
         """Whether nothing is left from this cluster on."""
         return number >= len(self.members) * max(len(kernels) for _, kernels in self.members)

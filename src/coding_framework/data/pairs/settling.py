@@ -9,18 +9,22 @@ through. A fault of the judge is counted as one, never as the kernel's.
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from coding_framework.data.pair_judging import MIN_OPTIMIZER_SPEEDUP, RejectedDraft
-from coding_framework.data.pair_records import BuildOptimizerPrompt, BuildPrompt, SFTPair, agent_of
+from coding_framework.data.pair_records import (
+    MIN_OPTIMIZER_SPEEDUP,
+    BuildOptimizerPrompt,
+    BuildPrompt,
+    RejectedDraft,
+    SFTPair,
+    agent_of,
+    answer_of,
+)
 from coding_framework.data.pairs.contamination import HeldOut
 from coding_framework.data.pairs.drafts import CatalogueDraft
 from coding_framework.data.pairs.known import KnownDraft, fenced
-from coding_framework.data.pairs.normal_code import tokens
 from coding_framework.data.pairs.restyle import DressedKernel
 from coding_framework.data.pairs.same_program import Compile, is_same_program
 from coding_framework.data.templates.catalogue_keys import formula_key
@@ -55,7 +59,7 @@ class Refused(Exception):
 
 @dataclass
 class PairSettler:
-    """Settles drafts, many at a time; remembers what it has seen."""
+    """Settles drafts, many at a time; remembers which structures have no hope."""
 
     judges: Judges
     compile_source: Compile
@@ -66,7 +70,6 @@ class PairSettler:
     """Compilations asked for: of judged texts and of renamed ones."""
     num_from_cache: int = 0
     """Of these, found in the compile cache."""
-    _seen: set[bytes] = field(default_factory=set)
     _hopeless: dict[str, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -84,9 +87,7 @@ class PairSettler:
         if draft.structure in self._hopeless:
             raise Refused("structure rejected", self._hopeless[draft.structure])
         answer = self._judge_answer(draft)
-        messages = self._messages(draft, answer)
-        self._refuse_repeated(messages, draft.answer.kept)
-        return _pair(draft, messages, answer)
+        return _pair(draft, self._messages(draft, answer), answer)
 
     def _settle_known(self, draft: KnownDraft) -> SFTPair:
         """Of a kernel that a source brings: judged under its own task and text."""
@@ -98,7 +99,6 @@ class PairSettler:
             shown = self._judge_known(draft, draft.shown)
             _refuse_slower(answer, shown)
             messages = self.build_optimizer_prompt(draft.task, draft.shown.source, shown)
-        self._refuse_repeated(messages, draft.answer.source)
         return _known_pair(draft, messages, answer)
 
     def _refuse_held_out_kernels(self, draft: KnownDraft) -> None:
@@ -174,18 +174,6 @@ class PairSettler:
                 raise Refused("not faster", message)
         return self.build_optimizer_prompt(draft.task, draft.shown.kept, shown)
 
-    def remember(self, pair: SFTPair) -> None:
-        """A pair of an earlier run: not to be made again."""
-        with self._lock:
-            self._seen.add(_identity(pair.messages, pair.source))
-
-    def _refuse_repeated(self, messages: tuple[Message, ...], source: str) -> None:
-        identity = _identity(messages, source)
-        with self._lock:
-            if identity in self._seen:
-                raise Refused("duplicate", "the same request was answered with the same tokens")
-            self._seen.add(identity)
-
     def _compile_counted(self, source: str) -> CompilationResult:
         result = self.compile_source(source)
         self._count(result.from_cache)
@@ -203,12 +191,6 @@ class PairSettler:
     @staticmethod
     def _rejected(draft: CatalogueDraft | KnownDraft, reason: str, message: str) -> RejectedDraft:
         return RejectedDraft(task=draft.task.name, reason=reason, message=message, kind=draft.kind)
-
-
-def _identity(messages: Sequence[Message], source: str) -> bytes:
-    """The same for a request and an answer that differ in nothing but layout."""
-    words = "\0".join((*(message.content for message in messages), *tokens(source)))
-    return hashlib.sha256(words.encode()).digest()
 
 
 def _refuse_slower(answer: Evaluation, shown: Evaluation) -> None:
@@ -239,7 +221,7 @@ def _pair(draft: CatalogueDraft, messages: tuple[Message, ...], answer: Evaluati
         task=draft.task.name,
         agent=agent_of(draft.kind),
         messages=messages,
-        answer=f"```cuda\n{source.strip()}\n```",
+        answer=answer_of(source),
         source=source,
         family=draft.original.family,
         formula=draft.formula,

@@ -7,6 +7,8 @@ that leads nowhere are `UserError`s that say what could have been meant.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from coding_framework.data.archives.hub import is_hub_name
@@ -15,7 +17,7 @@ from coding_framework.data.archives.reading import TABLE_SUFFIXES
 from coding_framework.data.archives.summary import archive_kind
 from coding_framework.data.sources.archives import KernelBenchSource, SakanaSource
 from coding_framework.data.sources.folder import FolderSource
-from coding_framework.data.sources.own import OwnSource
+from coding_framework.data.sources.own import GROUP, OwnSource
 from coding_framework.data.sources.protocol import TaskSource
 from coding_framework.data.sources.sourced import CATALOGUE
 from coding_framework.data.tasks import all_tasks
@@ -46,9 +48,18 @@ def open_source(named: str) -> TaskSource:
         return _of_path(path)
     if is_hub_name(named):
         return KernelBenchSource(named) if archive_kind(named) == "kernelbench" else SakanaSource(named)
-    if ":" not in named and ("/" in named or path.suffix in (*TABLE_SUFFIXES, ".cu", ".py")):
-        raise UserError(f"tasks.sources names {named}, but there is no such file or folder (give {KINDS})")
+    if ":" not in named and named not in entry_points(group=GROUP).names:
+        raise UserError(_nothing(named))
     return OwnSource(named)
+
+
+def _nothing(named: str) -> str:
+    if "/" in named or Path(named).suffix in (*TABLE_SUFFIXES, ".cu", ".py"):
+        return f"tasks.sources names {named}, but there is no such file or folder (give {KINDS})"
+    known = (CATALOGUE, "kernelbench", "sakana", *entry_points(group=GROUP).names)
+    close = get_close_matches(named, known, n=1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    return f"tasks.sources names {named}, which is nothing that is known here{hint}: give {KINDS}"
 
 
 def _of_path(path: Path) -> TaskSource:

@@ -20,8 +20,7 @@ from tempfile import TemporaryDirectory
 from coding_framework.agents.prompts import generator_messages, optimizer_messages
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.toolchain.settings import CACHE_VARIABLE
-from coding_framework.data.pair_judging import RejectedDraft
-from coding_framework.data.pair_records import SFTPair
+from coding_framework.data.pair_records import RejectedDraft, SFTPair
 from coding_framework.data.pairs.drafts import CatalogueDraft, Family, draft_pairs
 from coding_framework.data.pairs.making import in_order
 from coding_framework.data.pairs.workshop import OpenHeldOut, Workshop, open_workshop

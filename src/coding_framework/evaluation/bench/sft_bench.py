@@ -8,22 +8,34 @@ the same tokens in the same order, the same number format and the same attention
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from coding_framework.agents.models.loading import default_device, release_memory
 from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig
-from coding_framework.data.sft_pairs import generate_pairs
+from coding_framework.data.pair_records import answer_of
+from coding_framework.data.pairs.short_drafts import FirstKernels
 from coding_framework.data.sources.overlap import open_held_out
 from coding_framework.data.tasks.split import catalogue_tasks
 from coding_framework.evaluation.bench.sft_records import BenchSFTResult, SFTFigures
+from coding_framework.records import Message
 from coding_framework.training.sft.results import PairLike, SFTStep, StepSplit
 from coding_framework.training.sft.trainer import run_sft
 
 MAX_DRAFTS = 1000
+
+
+@dataclass(frozen=True)
+class _Drafted:
+    """A pair that nobody judged."""
+
+    messages: tuple[Message, ...]
+    answer: str
 
 
 class _Measured(Exception):
@@ -71,9 +83,15 @@ def bench_sft(
 
 
 def _drafts(config: FrameworkConfig, wanted: int) -> list[PairLike]:
-    tasks, exclude = catalogue_tasks(config.tasks), open_held_out(config.tasks)
-    count = min(wanted, MAX_DRAFTS)
-    return list(generate_pairs(tasks, count, config.run.seed, exclude, generator_messages))
+    return list(islice(_all_drafts(config), min(wanted, MAX_DRAFTS)))
+
+
+def _all_drafts(config: FrameworkConfig) -> Iterator[PairLike]:
+    """First kernels, as short pairs begin; without end."""
+    source = FirstKernels(catalogue_tasks(config.tasks), open_held_out(config.tasks))
+    for number in count():
+        for draft in source.cluster(config.run.seed, number):
+            yield _Drafted(generator_messages(draft.task), answer_of(draft.answer.kept))
 
 
 def _ours(

@@ -13,6 +13,7 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.monitoring.run_folder import RunFolder, run_name
 from coding_framework.records import Record
+from coding_framework.training.plan.card_refusals import card_refusals
 from coding_framework.training.plan.changes import settled_keys, value_at
 from coding_framework.training.plan.devices import devices
 from coding_framework.training.plan.disk import disk_at_most, disk_left
@@ -27,6 +28,7 @@ from coding_framework.training.plan.room import no_room
 from coding_framework.training.plan.sft_refusals import compiler_refusals, sft_refusals
 from coding_framework.training.plan.shape import model_shape
 from coding_framework.training.plan.sink_refusals import sink_refusals
+from coding_framework.training.plan.task_order import task_order_plan, task_order_refusals
 from coding_framework.training.plan.tasks import keep_to_the_run, task_notes, task_refusals
 from coding_framework.training.rl.leftovers import shared_bytes_left
 
@@ -42,11 +44,13 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
     progress, at_most = progress_of(run, resolved), disk_at_most(resolved, shape)
     in_the_way = [
         *refusals(config, resolved, machine),
+        *card_refusals(config, resolved, machine),
         *algorithm_refusals(resolved),
         *sft_refusals(resolved),
         *compiler_refusals(resolved),
         *too_few_steps(run, resolved),
         *task_refusals(resolved, machine),
+        *task_order_refusals(resolved),
         *sink_refusals(resolved, machine),
         *no_room(resolved, _taken_up(machine, run), shape, at_most, run),
     ]
@@ -62,6 +66,7 @@ def make_plan(config: FrameworkConfig, machine: Machine, run: RunFolder | None =
         phases=phases(resolved, machine, shape, tasks, progress),
         devices=devices(resolved, machine, shape),
         judge=_judge(resolved),
+        task_order=task_order_plan(resolved, tasks),
         disk_bytes=disk_left(resolved, shape),
         tasks=task_notes(resolved),
         disk_at_most_bytes=at_most,

@@ -86,7 +86,8 @@ def _sft(at: _Setting) -> Iterator[PhasePlan]:
         steps=steps,
         steps_done=min(done, steps),
         tasks=at.tasks,
-        what=f"{sft.pairs_per_step:,} pairs a step{_passes(sft, steps, pairs)}, "
+        what=f"{sft.pairs_per_step:,} {'pair' if sft.pairs_per_step == 1 else 'pairs'} a step"
+        f"{_passes(sft, steps, pairs)}, "
         f"{_trained(sft)}{_for_whom(sft)}, learning rate {sft.peak_learning_rate:g}",
         seconds=pace.sft_seconds(at.config, at.machine, at.shape, max(0, steps - done)),
         memory_bytes=_memory(at.config, at.shape, memory.sft_card, memory.sft_host),

@@ -86,6 +86,34 @@ class JudgePlan(Record):
     """So many at a time; None: as many as the Ray cluster has cores for."""
 
 
+class TierPlan(Record):
+    """One tier of the curriculum that has tasks; what must be surely exceeded to leave it upwards."""
+
+    name: str
+    """As the configuration calls it."""
+    tasks: tuple[str, ...] = Field(min_length=1)
+    """Those of the training tasks that it holds."""
+    min_compile_rate: float
+    """Share of episodes in which a kernel compiles."""
+    min_success_rate: float
+    """Share of episodes in which one passes."""
+    min_speedup: float | None
+    """Median speedup of those; None: it asks for no speed."""
+    min_episodes: int
+    """Least number of episodes."""
+
+
+class TaskOrderPlan(Record):
+    """What RL practises when."""
+
+    order: Literal["curriculum", "uniform"]
+    """By tier and learnability; or every task once in each pass."""
+    tiers: tuple[TierPlan, ...] = ()
+    """Of the curriculum, the easiest first."""
+    never_drawn: tuple[str, ...] = ()
+    """Training tasks that no tier holds: SFT alone may see them."""
+
+
 class Settled(Record):
     """A setting that was left open and that this machine decided."""
 
@@ -114,6 +142,8 @@ class TrainingPlan(Record):
     """Who computes where."""
     judge: JudgePlan
     """Who judges."""
+    task_order: TaskOrderPlan | None = None
+    """What RL practises when; None without RL."""
     disk_bytes: Estimate | Unknown
     """What the finished run leaves on the disk."""
     tasks: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_archi
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, ToolchainMissingError
 from coding_framework.records import Task
-from coding_framework.training.plan.refusals import Refusal
+from coding_framework.training.plan.refusals import Refusal, wrong
 
 _MOST_CHARACTERS_OF_A_TOKEN = 5
 """On average over a prompt: tokenizers make one of three to four characters of English and CUDA."""
@@ -31,13 +31,13 @@ def compiler_refusals(config: FrameworkConfig) -> Iterator[Refusal]:
         check_flags(config.judge.compile_flags)
         known = supported_architectures()
     except ConfigError as error:
-        yield _wrong(f"judge.compile_flags: {error}")
+        yield wrong(f"judge.compile_flags: {error}")
         return
     except ToolchainMissingError as error:
         yield Refusal("machine", str(error))
         return
     if config.judge.architecture not in known:
-        yield _wrong(
+        yield wrong(
             f"judge.architecture is {config.judge.architecture}, which NVRTC {nvrtc_version()} cannot "
             f"compile for: it knows {', '.join(known)}"
         )
@@ -45,7 +45,7 @@ def compiler_refusals(config: FrameworkConfig) -> Iterator[Refusal]:
 
 def _sizes(sft: SFTConfig) -> Iterator[Refusal]:
     if sft.pairs is not None and sft.pairs_per_step > sft.pairs:
-        yield _wrong(
+        yield wrong(
             f"a step of SFT takes {sft.pairs_per_step:,} pairs (sft.batch_size × "
             f"sft.gradient_accumulation_steps), and sft.pairs is {sft.pairs:,}: lower the one or "
             "raise the other"
@@ -54,7 +54,7 @@ def _sizes(sft: SFTConfig) -> Iterator[Refusal]:
     if sft.epochs is None and sft.warmup_steps != default:
         steps = sft.num_steps(sft.pairs or DEFAULT_SFT_STEPS * sft.pairs_per_step)
         if sft.warmup_steps >= steps:
-            yield _wrong(
+            yield wrong(
                 f"sft.warmup_steps is {sft.warmup_steps:,} of {steps:,} steps: the learning rate would "
                 "never come to its peak; lower it"
             )
@@ -66,12 +66,8 @@ def _rows(config: FrameworkConfig) -> Iterator[Refusal]:
     texts = [sum(len(message.content) for message in generator_messages(task)) for task in tasks]
     shortest = min(texts, default=0) // _MOST_CHARACTERS_OF_A_TOKEN
     if config.sft.max_length < shortest:
-        yield _wrong(
+        yield wrong(
             f"sft.max_length is {config.sft.max_length}, but even the shortest prompt of tasks.train has "
             f"more than {shortest} tokens: no pair would fit; the default is "
             f"{SFTConfig.model_fields['max_length'].default}"
         )
-
-
-def _wrong(words: str) -> Refusal:
-    return Refusal("settings", words)

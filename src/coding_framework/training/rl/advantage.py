@@ -15,6 +15,7 @@ a whole and is optional; it is the one step that is not exactly unbiased.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 
 import numpy as np
@@ -65,3 +66,8 @@ def turn_of_key(key: str) -> int:
     Counted from the first that the policy spoke; all episodes of a group begin with the same opening.
     """
     return int(key.rsplit("_", 2)[2])
+
+
+def place_of_key(key: str) -> tuple[int, ...]:
+    """Step, prompt, episode and turn: the order of rows that does not depend on which came first."""
+    return tuple(int(number) for number in re.findall(r"\d+", key))

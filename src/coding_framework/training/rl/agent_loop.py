@@ -19,12 +19,14 @@ from ray.exceptions import RayActorError
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput, register
 
 from coding_framework.agents.models.chat_template import prompt_token_ids
+from coding_framework.data.curriculum.outcome import EpisodeOutcome
 from coding_framework.records import Conversation, Generation, GenerationRequest
 from coding_framework.training.rl.episode_runner import EpisodeRunner, Turns, turn_samples
 from coding_framework.training.rl.names import (
     AGENT_NAME,
     GROUP_FIELD,
     GROUP_SIZE_FIELD,
+    REPORT_FIELD,
     ROLLOUT_NAME,
     place_of_prompt,
 )
@@ -34,6 +36,7 @@ from coding_framework.training.rl.process_watch import record_loss
 from coding_framework.training.rl.prompt_limit import cut_middle
 from coding_framework.training.rl.rounds import Rounds
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.task_choice import EpisodeReport
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 
@@ -41,14 +44,17 @@ class TurnOutput(AgentLoopOutput):  # type: ignore[misc]
     """A row with a reward of its own.
 
     verl copies the last row's `reward_score` over the others of the session; `rm_scores` is what the
-    trainer reads, so it is written here from `turn_return`.
+    trainer reads, so it is written here from `turn_return`. Each row tells how its episode went.
     """
 
     turn_return: float = 0.0
+    report: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         row: dict[str, Any] = super().as_dict()
         row.pop("turn_return", None)
+        row.pop("report", None)
+        row[REPORT_FIELD] = self.report
         scores = torch.zeros(len(self.response_ids), dtype=torch.float32)
         scores[-1] = self.turn_return
         row["rm_scores"] = scores
@@ -109,9 +115,10 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
         episode = f"step{step}n{place_of_prompt(str(row['uid']))}-{row['session_id']}"
         group = str(row[GROUP_FIELD])
         rounds = _rounds.setdefault(group, Rounds(int(row[GROUP_SIZE_FIELD])))
+        task = str(row["extra_info"]["task"])
         try:
             conversation = await _runner().run(
-                str(row["extra_info"]["task"]),
+                task,
                 self._generate_with(sampling_params, episode, group, step),
                 step,
                 episode,
@@ -123,8 +130,11 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
                 del _rounds[group]
         weights_version = int(row["global_steps"]) - 1
         if conversation is None:
-            return [self._lost_row(weights_version)]
-        return _rows(conversation, weights_version, _settings().overlong)
+            rows = [self._lost_row(weights_version)]
+        else:
+            rows = _rows(conversation, weights_version, _settings().overlong)
+        report = _report(task, conversation)
+        return [row.model_copy(update={"report": report}) for row in rows]
 
     def _generate_with(self, params: dict[str, Any], episode: str, group: str, step: int) -> Any:
         limit = int(self.rollout_config.prompt_length)
@@ -181,6 +191,11 @@ class EpisodeAgentLoop(AgentLoopBase):  # type: ignore[misc]
     def _lost_row(self, weights_version: int) -> TurnOutput:
         end = self.tokenizer.eos_token_id
         return _row([end], [end], [0.0], 0.0, weights_version, mask=0)
+
+
+def _report(task: str, conversation: Conversation | None) -> str:
+    outcome = EpisodeOutcome.of_conversation(conversation) if conversation is not None else None
+    return EpisodeReport(task=task, outcome=outcome).model_dump_json()
 
 
 def _rows(

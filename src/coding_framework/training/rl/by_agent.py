@@ -80,8 +80,8 @@ class _Training:
         if self.should_stop is not None and self.should_stop():
             raise TrainingInterrupted("stopped before the policy of the optimizer")
         job = _part_of(self.job, "optimizer", steps_before=generator.steps)
-        openings = await play_openings(job, generator.model_path, self.should_stop)
-        return await self._train(OPTIMIZER_PHASE, replace(job, openings=openings), start, resume=True)
+        await play_openings(job, generator.model_path, self.should_stop)
+        return await self._train(OPTIMIZER_PHASE, job, start, resume=True)
 
     async def _train(self, phase: str, job: RLJob, start: float, resume: bool) -> RLResult:
         log.info("policy_of_an_agent", agent=job.settings.agent, starts_from=str(job.model_path))

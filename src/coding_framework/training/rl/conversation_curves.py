@@ -24,13 +24,16 @@ REFUSED_AS_HACKS = (
 is what to look at."""
 
 
-def tier_of_task(name: str) -> int:
-    """As the catalogue has it."""
+TierOf = Callable[[str], int]
+
+
+def tier_in_catalogue(name: str) -> int:
+    """Of a task by its name."""
     return get_task(name).tier
 
 
 def curve_values(
-    conversations: Sequence[Conversation], tier_of: Callable[[str], int] = tier_of_task
+    conversations: Sequence[Conversation], tier_of: TierOf = tier_in_catalogue
 ) -> dict[str, float]:
     """Of at least one conversation, without the openings."""
     turns = [turn for one in conversations for turn in one.own_turns]

@@ -37,10 +37,9 @@ from coding_framework.training.rl.checkpoints import (
 )
 from coding_framework.training.rl.environment import build_environment
 from coding_framework.training.rl.export import export_apart
-from coding_framework.training.rl.openings import Opening
 from coding_framework.training.rl.overrides import build_overrides
 from coding_framework.training.rl.paths import RLPaths
-from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
+from coding_framework.training.rl.prompts_file import num_prompts, write_prompts
 from coding_framework.training.rl.requirements import require_what_rl_needs
 from coding_framework.training.rl.start_stages import stage_seconds, start_file, write_stage
 from coding_framework.training.rl.step_watcher import StepWatcher
@@ -77,8 +76,6 @@ class RLJob:
     settings: WorkerSettings
     model_path: Path
     tasks: Sequence[str]
-    openings: Sequence[Opening] = ()
-    """What each prompt goes on from; none: every episode begins with its task."""
 
 
 async def run_rl(
@@ -108,7 +105,13 @@ def _take_back(settings: WorkerSettings, paths: RLPaths) -> int:
     recorded = {step - before for line in _lines(settings.steps_file) if (step := _step_of(line)) is not None}
     last = go_back_to_recorded(paths.checkpoints, recorded)
     rewind(RunFolder(paths.run_dir), "rl", before + last)
-    for file in (settings.steps_file, settings.fault_file, settings.activity_file, settings.judge_file):
+    for file in (
+        settings.steps_file,
+        settings.fault_file,
+        settings.activity_file,
+        settings.judge_file,
+        settings.curriculum_file,
+    ):
         keep_lines(file, lambda line: (step := _step_of(line)) is not None and step <= before + last)
     return last
 
@@ -204,17 +207,20 @@ def _require_room(folder: Path) -> None:
 
 def _prepare(job: RLJob, paths: RLPaths) -> dict[str, str]:
     """Everything on disk that the processes read; old leavings of an earlier start removed."""
-    order = [one.task for one in job.openings]
-    order = order or task_order(job.tasks, num_prompts(job.config.rl), job.config.run.seed)
+    order = {
+        "tasks": tuple(job.tasks),
+        "curriculum": job.config.curriculum,
+        "seed": job.config.run.seed,
+    }
     with storage_errors(paths.run_dir):
-        worker_settings = job.settings.write()
+        worker_settings = job.settings.model_copy(update=order).write()
         stale = (job.settings.stop_file, job.settings.lost_file, paths.step_metrics, start_file(paths.rl_dir))
         for file in stale:
             file.unlink(missing_ok=True)
         for folder in (paths.log.parent, paths.checkpoints, paths.exported_model.parent):
             folder.mkdir(parents=True, exist_ok=True)
         prune_checkpoints(paths.checkpoints, keep=1)
-        write_prompts(paths.prompts, order, [one.visit for one in job.openings])
+        write_prompts(paths.prompts, num_prompts(job.config.rl))
     return build_environment(job.config, paths, worker_settings)
 
 

@@ -16,6 +16,8 @@ GROUP_SIZE_FIELD = "episode_group_size"
 """Field of a prompt: how many they are."""
 MOST_ROWS = 64
 """So many answers the transformers server samples at the same time."""
+REPORT_FIELD = "episode_report"
+"""Field of a row: the `EpisodeReport` of its episode, as JSON."""
 WORKER_SETTINGS_ENV = "CODING_FRAMEWORK_RL_WORKER"
 """Path of the `WorkerSettings` file, for processes that Ray starts."""
 

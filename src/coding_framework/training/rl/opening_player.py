@@ -18,6 +18,8 @@ from coding_framework.agents.models.chat_model import SamplingSettings
 from coding_framework.agents.models.loading import release_memory, sampling_dtype
 from coding_framework.agents.models.open_model import open_chat_model
 from coding_framework.cuda.pool import open_pool
+from coding_framework.data.data_pipeline import CUDADataPipeline
+from coding_framework.data.sources.book import find_task
 from coding_framework.errors import TrainingError, TrainingInterrupted
 from coding_framework.monitoring.storage import append_line, storage_errors
 from coding_framework.orchestration.episode import all_of
@@ -32,7 +34,7 @@ from coding_framework.training.rl.openings import (
     read_openings,
     to_play,
 )
-from coding_framework.training.rl.prompts_file import num_prompts, task_order
+from coding_framework.training.rl.prompts_file import num_prompts
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 log = structlog.stdlib.get_logger(__name__)
@@ -41,7 +43,7 @@ log = structlog.stdlib.get_logger(__name__)
 async def play_openings(
     job: RLJob, generator: Path, should_stop: Callable[[], bool] | None = None
 ) -> list[Opening]:
-    """One for each prompt of `job`, by the model in the folder `generator`; those that were played stay."""
+    """As many as `job` has prompts, by the model in the folder `generator`; those that were played stay."""
     needed, at_once = num_prompts(job.config.rl), _at_once(job)
     played = read_openings(job.settings.openings_file)
     if to_play(played, needed, at_once):
@@ -61,8 +63,8 @@ async def play_openings(
             f"({job.settings.conversation.early_stop_reward:g}), so the optimizer has nothing to do: start a "
             f"run with harder tasks (tasks.train) or a higher conversation.early_stop_reward"
         )
-    if (different := len({one.visit for one in found})) < needed:
-        log.warning("openings_come_again", different=different, needed=needed)
+    if len(found) < needed:
+        log.warning("openings_come_again", different=len(found), needed=needed)
     return found
 
 
@@ -76,7 +78,7 @@ def first_turn_alone(settings: WorkerSettings) -> WorkerSettings:
 def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[Any, Any, Opening]]]:
     """Makes one visit; with the generator's model, and a judge of its own."""
     rl, settings = job.config.rl, job.settings
-    tasks = task_order(job.tasks, DRAWS * num_prompts(rl), job.config.run.seed)
+    tasks = _visited(job)
     model = open_chat_model(
         str(generator),
         dtype=sampling_dtype(generator, job.config.model.dtype),
@@ -108,6 +110,16 @@ def _player(job: RLJob, generator: Path) -> Iterator[Callable[[int], Coroutine[A
             return opening
 
         yield play
+
+
+def _visited(job: RLJob) -> list[str]:
+    """Tasks in the order of visits: pass after pass over all that may come up, since nobody knows yet when
+    which of them will."""
+    config = job.config
+    tasks = [find_task(config.tasks, name) for name in job.tasks]
+    possible = CUDADataPipeline(tasks, seed=config.run.seed, curriculum=config.curriculum).tasks
+    passes = CUDADataPipeline(possible, seed=config.run.seed)
+    return [one.task.name for one in passes.get_training_batch(DRAWS * num_prompts(config.rl))]
 
 
 def _at_once(job: RLJob) -> int:

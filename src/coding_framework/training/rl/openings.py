@@ -1,9 +1,10 @@
 """What the optimizer's episodes go on from: first kernels that the trained generator wrote, judged.
 
-All episodes of a group go on from the same opening, so that they can be compared. One that already earns
-the early stop is not used: it leaves the optimizer nothing to do. Guaranteed: which visits are made and
-used follows from what the earlier ones gave, in the order of their numbers, so that it does not matter how
-often a run was stopped in between. Not guaranteed: that every task comes as often as the others.
+All episodes of a group go on from the same opening, so that they can be compared; which one is decided when
+its task is drawn (`task_choice`). One that already earns the early stop is not used: it leaves the optimizer
+nothing to do. Guaranteed: which visits are made and used follows from what the earlier ones gave, in the
+order of their numbers, so that it does not matter how often a run was stopped in between. Not guaranteed:
+that every task has one.
 """
 
 from __future__ import annotations
@@ -77,6 +78,5 @@ def to_play(played: Mapping[int, Opening], needed: int, at_once: int) -> list[in
 
 
 def chosen(played: Mapping[int, Opening], needed: int) -> list[Opening]:
-    """One for each prompt; where there are fewer they come again, and none at all where there is none."""
-    found = [played[visit] for visit in sorted(played) if played[visit].is_open]
-    return [found[number % len(found)] for number in range(needed)] if found else []
+    """Those that are gone on from: the first `needed` that are open, or all where there are fewer."""
+    return [played[visit] for visit in sorted(played) if played[visit].is_open][:needed]

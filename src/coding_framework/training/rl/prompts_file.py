@@ -1,18 +1,17 @@
-"""The file of prompts that verl reads: one row for each task visit, in the order of training.
+"""The file of prompts that verl reads: blank rows, as many as the steps may take.
 
-Each pass over the tasks is a permutation of its own seed, so the order of the first steps does not
-change when a run is resumed with more steps. The prompt's text is only a label here: the episode
-driver writes the real prompts from the task.
+Which task a row is played on is decided when the trainer fetches it (`task_choice`); the prompt's text is
+written from that task by the episode driver.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from pathlib import Path
 
 from coding_framework.config import RLConfig
 from coding_framework.training.rl.names import AGENT_NAME
+
+_BLANK = "chosen when it is fetched"
 
 
 def num_prompts(rl: RLConfig) -> int:
@@ -20,33 +19,20 @@ def num_prompts(rl: RLConfig) -> int:
     return rl.steps * rl.draws_per_step
 
 
-def task_order(tasks: Sequence[str], count: int, seed: int) -> list[str]:
-    """`count` task names: pass after pass over all of them, each pass shuffled."""
-    order: list[str] = []
-    passes = 0
-    while len(order) < count:
-        one_pass = list(tasks)
-        random.Random(f"{seed}/{passes}").shuffle(one_pass)
-        order += one_pass
-        passes += 1
-    return order[:count]
-
-
-def write_prompts(path: Path, tasks: Sequence[str], openings: Sequence[int] = ()) -> None:
-    """Parquet in the columns that verl's dataset expects; `openings` are those of the tasks, by visit."""
+def write_prompts(path: Path, count: int) -> None:
+    """Parquet in the columns that verl's dataset expects."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    begun: list[dict[str, int]] = [{"opening": visit} for visit in openings] or [{}] * len(tasks)
-    rows: list[dict[str, object]] = [
+    rows = [
         {
             "data_source": "coding_framework",
-            "prompt": [{"role": "user", "content": task}],
-            "reward_model": {"style": "rule", "ground_truth": task},
-            "extra_info": {"index": index, "task": task} | opening,
+            "prompt": [{"role": "user", "content": _BLANK}],
+            "reward_model": {"style": "rule", "ground_truth": _BLANK},
+            "extra_info": {"index": index},
             "agent_name": AGENT_NAME,
         }
-        for index, (task, opening) in enumerate(zip(tasks, begun, strict=True))
+        for index in range(count)
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows), path)

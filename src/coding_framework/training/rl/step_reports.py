@@ -12,8 +12,9 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from coding_framework.records import Conversation
-from coding_framework.training.rl.conversation_curves import curve_values
+from coding_framework.training.rl.conversation_curves import TierOf, curve_values, tier_in_catalogue
 from coding_framework.training.rl.episode_runner import EpisodeFault
+from coding_framework.training.rl.task_choice import CurriculumStep
 
 _FROM_VERL = {
     "actor/pg_loss": "policy_loss",
@@ -74,7 +75,9 @@ def parse_verl_line(line: bytes) -> tuple[int, dict[str, float]]:
 
 
 def conversation_values(
-    conversations: Sequence[Conversation], faults: Sequence[EpisodeFault]
+    conversations: Sequence[Conversation],
+    faults: Sequence[EpisodeFault],
+    tier_of: TierOf = tier_in_catalogue,
 ) -> dict[str, float]:
     """Means over the episodes of one step, without their openings; a speedup only where a kernel passed."""
     values = {"episodes": float(len(conversations)), "episodes_lost": float(len(faults))}
@@ -93,4 +96,12 @@ def conversation_values(
         "new_tokens": float(sum(len(t.generation.token_ids) for t in turns)),
         "answer_tokens_mean": fmean(len(t.generation.token_ids) for t in turns),
     }
-    return values | curve_values(conversations)
+    return values | curve_values(conversations, tier_of)
+
+
+def curriculum_values(steps: Sequence[CurriculumStep]) -> dict[str, float]:
+    """Where the curriculum stood, and what it expected of what it drew."""
+    values: dict[str, float] = {}
+    for one in steps:
+        values |= {"curriculum_tier": float(one.tier_index), "learnability_mean": one.learnability}
+    return values

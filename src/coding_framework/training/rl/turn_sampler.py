@@ -18,13 +18,20 @@ import transfer_queue as tq  # type: ignore[import-untyped]
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from coding_framework.errors import TrainingError
-from coding_framework.training.rl.advantage import has_signal, turn_of_key
+from coding_framework.training.rl.advantage import has_signal, place_of_key, turn_of_key
+from coding_framework.training.rl.names import REPORT_FIELD
+from coding_framework.training.rl.task_choice import EpisodeReport
 
-_FIELDS = ["rm_scores", "response_mask", "index"]
+_FIELDS = ["rm_scores", "response_mask", "index", REPORT_FIELD]
 
 
 class TurnSampler(ReplayBuffer):  # type: ignore[misc]
     """verl's buffer, whose groups without signal are replaced."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.reports: dict[str, str] = {}
+        """Of every row of the latest step, those that were thrown away as well."""
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, float]]:
         if partition_id != "train":
@@ -55,6 +62,7 @@ class TurnSampler(ReplayBuffer):  # type: ignore[misc]
         if not keys:
             raise TrainingError("no episode of this step came back")
         rows = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=_FIELDS)
+        self.reports = dict(zip(keys, list(rows[REPORT_FIELD]), strict=True))
         order: dict[str, int] = {}
         members: dict[str, list[tuple[float, int, bool]]] = {}
         for key, scores, mask, index in zip(
@@ -67,3 +75,15 @@ class TurnSampler(ReplayBuffer):  # type: ignore[misc]
             uid: has_signal(*zip(*members[uid], strict=True))
             for uid in sorted(members, key=order.__getitem__)
         }
+
+
+def episode_reports(batch: Any, buffer: ReplayBuffer) -> list[EpisodeReport]:
+    """How every episode of the step went, in the order of their names; `batch` came from `buffer`."""
+    if isinstance(buffer, TurnSampler):
+        by_row = buffer.reports
+    else:
+        where = {"keys": batch.keys, "partition_id": batch.partition_id}
+        rows = tq.kv_batch_get(**where, select_fields=[REPORT_FIELD])
+        by_row = dict(zip(batch.keys, list(rows[REPORT_FIELD]), strict=True))
+    first = sorted((key for key in by_row if turn_of_key(key) == 0), key=place_of_key)
+    return [EpisodeReport.model_validate_json(by_row[key]) for key in first]

@@ -12,12 +12,13 @@ What differs from verl's own synchronous trainer:
 - how far rollout and policy are apart is measured also where the policy's own log-probabilities are used;
 - prompts are named by step and place, and rows stand in the order of these names, whichever episode
   ended first: a step that is done again is the same step;
+- which task a prompt is played on is asked of the data pipeline, which is told how its episodes went; its
+  state is part of a checkpoint;
 - training ends after the current step, with a checkpoint, when the stop file appears.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -35,7 +36,12 @@ from verl.workers.utils.losses import ppo_loss
 
 from coding_framework.config import RLConfig
 from coding_framework.errors import TrainingError
-from coding_framework.training.rl.advantage import group_name, turn_advantages, turn_of_key
+from coding_framework.training.rl.advantage import (
+    group_name,
+    place_of_key,
+    turn_advantages,
+    turn_of_key,
+)
 from coding_framework.training.rl.kept_rows import write_rows
 from coding_framework.training.rl.kl_band import KLWeight
 from coding_framework.training.rl.logprob_gap import METRIC as LOGPROB_GAP
@@ -48,7 +54,9 @@ from coding_framework.training.rl.names import (
 )
 from coding_framework.training.rl.placed_trainer import PlacedTrainer
 from coding_framework.training.rl.start_stages import mark_stage
+from coding_framework.training.rl.task_choice import EpisodeReport, TaskChoice
 from coding_framework.training.rl.trained_rows import trained_rows
+from coding_framework.training.rl.turn_sampler import episode_reports
 from coding_framework.training.rl.update_cut import UpdateCut
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
@@ -89,6 +97,8 @@ class TurnTrainer(PlacedTrainer):
         self._prompts_of_step: dict[int, int] = {}
         self._settings = WorkerSettings.from_environment()
         self._kl = KLWeight(coef=self._rl.kl_coef) if self._rl.kl_band.enabled else None
+        self._choice = TaskChoice.from_settings(self._settings)
+        self._reports: list[EpisodeReport] = []
         self._rows_of_step = 0
         self._used_keys: frozenset[str] = frozenset()
         self._measured: dict[str, float] = {}
@@ -101,6 +111,7 @@ class TurnTrainer(PlacedTrainer):
         self._used_keys, self._measured = frozenset(), {}
         batch = super()._step_once(metrics, timing_raw, sample_batch_size)
         metrics.update(self._measured)
+        self._choice.record(self._settings.steps_before + self.global_steps, self._reports)
         if self._rl.keep_rows:
             write_rows(self._settings.rl_dir, self.global_steps, trained_rows(batch, self._used_keys))
         return batch
@@ -110,7 +121,10 @@ class TurnTrainer(PlacedTrainer):
         first = self._prompts_of_step.get(self.global_steps, 0)
         self._prompts_of_step = {self.global_steps: first + len(batch)}
         names = [prompt_name(self.global_steps, first + place) for place in range(len(batch))]
-        batch.update(tu.get_tensordict({"uid": np.array(names, dtype=object)}))
+        told = self._choice.next_rows(len(batch))
+        rows = [{**old, **new} for old, new in zip(list(batch["extra_info"]), told, strict=True)]
+        fields = {"uid": np.array(names, dtype=object), "extra_info": np.array(rows, dtype=object)}
+        batch.update(tu.get_tensordict(fields))
         tu.assign_non_tensor_data(batch, GROUP_FIELD, names[0])
         size = len(batch) * int(self.config.actor_rollout_ref.rollout.n)
         tu.assign_non_tensor_data(batch, GROUP_SIZE_FIELD, size)
@@ -120,7 +134,8 @@ class TurnTrainer(PlacedTrainer):
         """In the order of the names: optimizer steps are cut out of it."""
         self._require_every_episode(batch.keys)
         self._rows_of_step = len(batch)
-        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: _place_of_key(batch.keys[row])))
+        self._reports = episode_reports(batch, self.replay_buffer)
+        ordered = _select(batch, sorted(range(len(batch)), key=lambda row: place_of_key(batch.keys[row])))
         return super()._balance_batch(ordered, metrics, *args, **options)
 
     def _require_every_episode(self, keys: Sequence[str]) -> None:
@@ -232,12 +247,15 @@ class TurnTrainer(PlacedTrainer):
 
     def _save_checkpoint(self) -> None:
         """Ours first: verl's marker, written last, says that the folder is whole."""
+        self._choice.write(self._checkpoint_folder())
         if self._kl is not None:
             self._kl.write(self._checkpoint_folder())
         super()._save_checkpoint()
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
+        if self.global_steps:
+            self._choice = TaskChoice.read(self._settings, self._checkpoint_folder())
         if self._kl is not None and self.global_steps:
             self._kl = KLWeight.read(self._checkpoint_folder())
 
@@ -254,11 +272,6 @@ class TurnTrainer(PlacedTrainer):
             if self.global_steps % self.config.trainer.save_freq:
                 self._save_checkpoint()
             self.total_training_steps = self.global_steps
-
-
-def _place_of_key(key: str) -> tuple[int, ...]:
-    """Step, prompt, episode and turn."""
-    return tuple(int(number) for number in re.findall(r"\d+", key))
 
 
 def _rows_with_tokens(masks: torch.Tensor) -> list[int]:

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from pydantic import Field
 
-from coding_framework.config import ConversationConfig, JudgeConfig, RewardConfig, RLConfig, TasksConfig
+from coding_framework.config import (
+    ConversationConfig,
+    CurriculumConfig,
+    JudgeConfig,
+    RewardConfig,
+    RLConfig,
+    TasksConfig,
+)
 from coding_framework.errors import TrainingError
 from coding_framework.monitoring.storage import write_whole
 from coding_framework.plugins import extend_search_path, search_path
@@ -41,7 +48,12 @@ class WorkerSettings(Record):
     """How it is trained on."""
     overlong: OverlongShaping | None = None
     """What long answers lose."""
-
+    tasks: tuple[str, ...] = ()
+    """What may be trained on, nothing that is held out."""
+    curriculum: CurriculumConfig = CurriculumConfig()
+    """What of it comes when."""
+    seed: int = 17
+    """Of the order of tasks."""
     judged_on: JudgePlace = "no_card"
     """Where its kernels are timed."""
     agent: AgentRole | None = None
@@ -73,6 +85,11 @@ class WorkerSettings(Record):
     def judge_file(self) -> Path:
         """One `JudgeCounts` a line."""
         return self.rl_dir / "judge.jsonl"
+
+    @property
+    def curriculum_file(self) -> Path:
+        """One `CurriculumStep` a line."""
+        return self.rl_dir / "curriculum.jsonl"
 
     @property
     def steps_file(self) -> Path:
