@@ -212,7 +212,7 @@ def test_a_whole_run_shows_every_part(run: RunFolder) -> None:
     for words in ("pass@8", "fast_1.5", "hidden failures", "refused hacks", "bootstrap over tasks", "tier 1"):
         assert words in text
     assert "a_name_nobody_knows" in text
-    assert text.count('class="plot"') == 6
+    assert text.count('class="plot"') == 7
     assert '<span class="t-keyword">__global__</span>' in text
 
 
