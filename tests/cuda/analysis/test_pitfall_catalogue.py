@@ -14,8 +14,8 @@ from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
 from coding_framework.cuda.executors.base import ExecutionRequest, LaunchCounters
 from coding_framework.cuda.executors.emulator import execute
 from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.data.pairs.mistakes import no_bounds_check
 from coding_framework.data.tasks import all_tasks, get_task, variants
-from coding_framework.data.templates.mistakes import without_guard
 from coding_framework.data.templates.signature import PLAIN
 from coding_framework.data.templates.synthetic import draw_synthetic_task
 from coding_framework.evaluation.bench.kernels import BENCH_TASKS
@@ -129,7 +129,7 @@ def test_drawn_kernels_give_no_false_alarm_and_a_guard_taken_out_is_always_seen(
         for source in right:
             rules = {f.rule for f in findings_of(drawn.task, source) if f.severity != "info"}
             assert rules <= ({SPREAD} if source is drawn.task.baseline else set()), source
-        broken = findings_of(drawn.task, without_guard(drawn.task.baseline))
+        broken = findings_of(drawn.task, no_bounds_check(drawn.task.baseline)[0])
         assert "missing-bounds-check" in {f.rule for f in broken if f.severity == "error"}
         num_seen += len(right)
     assert num_seen > 120
