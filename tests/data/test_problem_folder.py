@@ -34,10 +34,10 @@ def test_both_kinds_are_found_with_their_names_and_hidden_files_passed_over(
     module, kernel = folder.read(compiler)
     assert isinstance(module, FolderProblem)
     assert isinstance(module.task, ModuleTask)
-    assert (module.task.name, module.family) == ("a_relu", "kernelbench")
+    assert (module.task.name, module.task.family) == ("a_relu", "kernelbench")
     assert isinstance(kernel, FolderProblem)
     assert isinstance(kernel.task, Task)
-    assert (kernel.task.name, kernel.family, kernel.tier) == ("saxpy_clamp", "user", 1)
+    assert (kernel.task.name, kernel.task.family, kernel.task.tier) == ("saxpy_clamp", "user", 1)
     assert [one.file.name for one in folder.read(compiler, modules=False)] == ["saxpy.cu"]
 
 

@@ -214,5 +214,5 @@ def test_modules_that_a_gpu_judges_are_asked_with_hidden_shapes_that_run(
     (subject,) = folder_suite(tmp_path, judge, pool, skip_broken=False).subjects
     assert isinstance(subject.task, ModuleTask)
     assert subject.about.contract == "module"
-    assert (subject.about.name, subject.about.family) == ("kernelbench_level1_19_relu", "kernelbench level 1")
+    assert (subject.about.name, subject.about.family) == ("kernelbench_level1_19_relu", "kernelbench_level1")
     assert subject.task.hidden_constants

@@ -46,7 +46,8 @@ def test_a_line_that_a_kill_cut_off_goes_and_the_next_one_stands_alone(folder: E
 def test_a_sample_that_was_written_twice_counts_once(folder: EvaluationFolder) -> None:
     for speedup in (1.0, 2.0):
         folder.append(sample(A, 0, passed(speedup)))
-    assert [one.best_turn.speedup for one in folder.begin(HEAD)] == [1.0]
+    folder.append(sample(B, 1, passed(3.0)))
+    assert [one.best_turn.speedup for one in folder.begin(HEAD)] == [1.0, 3.0]
 
 
 def test_more_samples_of_each_task_go_on_in_the_same_folder(folder: EvaluationFolder) -> None:

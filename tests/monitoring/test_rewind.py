@@ -114,6 +114,19 @@ def test_an_end_that_goes_needs_no_room_on_the_disk(tmp_path: Path, monkeypatch:
     assert lines_of(file) == ["keep 2"]
 
 
+def test_every_line_is_asked_for_once(tmp_path: Path) -> None:
+    file, asked = tmp_path / "steps", list[bytes]()
+    file.write_text("go\nkeep\nkeep\ngo\n")
+
+    def is_new_and_wanted(line: bytes) -> bool:
+        asked.append(line)
+        return line.startswith(b"keep") and asked.count(line) == 1
+
+    assert keep_lines(file, is_new_and_wanted) == 3
+    assert lines_of(file) == ["keep"]
+    assert len(asked) == 4
+
+
 def refuse(path: Path) -> None:
     raise OSError(f"no room beside {path}")
 

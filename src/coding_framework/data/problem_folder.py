@@ -11,11 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import Field
-
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.data.archives.problems import ProblemLog, RowError
-from coding_framework.data.archives.python_files import PythonShard, python_shard
+from coding_framework.data.archives.python_files import PythonShard, has_levels, python_shard
 from coding_framework.data.kernelbench_loader import check_problem
 from coding_framework.data.user_problem import read_problem
 from coding_framework.errors import UserError
@@ -29,10 +27,6 @@ class FolderProblem(Record):
     """Where it stands."""
     task: Task | ModuleTask
     """What the judge takes."""
-    tier: int = Field(ge=0, le=3)
-    """Of a KernelBench problem: inferred (docs/archives.md)."""
-    family: str
-    """`user`, `kernelbench`, or `kernelbench level N`."""
 
     @property
     def text(self) -> str:
@@ -103,6 +97,8 @@ def _modules_in(path: Path) -> PythonShard | None:
 def _cuda_in(path: Path) -> tuple[Path, ...]:
     if path.is_file():
         return (path,) if path.suffix == ".cu" else ()
+    if has_levels(path):
+        return ()
     found = [(file, file.relative_to(path).parts) for file in path.rglob("*.cu") if file.is_file()]
     return tuple(sorted(file for file, parts in found if not any(p.startswith(("_", ".")) for p in parts)))
 
@@ -116,8 +112,7 @@ def _read_modules(shard: PythonShard) -> Iterator[FolderProblem | BrokenProblem]
         except RowError as error:
             yield BrokenProblem(file=file, words=str(error))
             continue
-        family = "kernelbench" if found.level is None else f"kernelbench level {found.level}"
-        yield FolderProblem(file=file, task=found.task, tier=found.difficulty, family=family)
+        yield FolderProblem(file=file, task=found.task)
     for problem in log.report().problems:
         yield BrokenProblem(file=Path(problem.file), words=problem.words)
 
@@ -128,7 +123,7 @@ def _read_kernel(file: Path, compiler: CUDACompiler) -> FolderProblem | BrokenPr
     except UserError as error:
         words = str(error).removeprefix(str(file)).removeprefix(":").strip()
         return BrokenProblem(file=file, words=words)
-    return FolderProblem(file=file, task=task, tier=task.tier, family=task.family)
+    return FolderProblem(file=file, task=task)
 
 
 def _twin(one: FolderProblem, seen: list[FolderProblem]) -> str | None:

@@ -21,6 +21,7 @@ from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.archives.verified_constants import with_verified_constants
 from coding_framework.data.data_pipeline import CUDADataPipeline
 from coding_framework.data.problem_folder import BrokenProblem, FolderProblem, ProblemFolder
+from coding_framework.data.sources.identity import task_digest
 from coding_framework.data.tasks.split import held_out_names
 from coding_framework.errors import NotAvailableError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, LeftOut
@@ -55,7 +56,7 @@ def catalogue_suite(config: FrameworkConfig) -> Suite:
 
 def _named(task: Task | ModuleTask, held_out: bool) -> Subject:
     split: TaskSplit = "held_out" if held_out else "trained"
-    return Subject(task, _about(task, task.tier, task.family, split))
+    return Subject(task, _about(task, split))
 
 
 def folder_suite(path: Path, judge: JudgeConfig, pool: JudgePool, *, skip_broken: bool) -> Suite:
@@ -71,7 +72,7 @@ def folder_suite(path: Path, judge: JudgeConfig, pool: JudgePool, *, skip_broken
     left_out = (*refused, *(LeftOut(file=str(one.file), words=one.words) for one in broken))
     if (broken and not skip_broken) or not problems:
         raise UserError(_refusal(path, folder.count, left_out, can_skip=bool(problems)))
-    subjects = tuple(Subject(one.task, _about(one.task, one.tier, one.family, "suite")) for one in problems)
+    subjects = tuple(Subject(one.task, _about(one.task, "suite")) for one in problems)
     return Suite(subjects, left_out)
 
 
@@ -127,9 +128,14 @@ def _refusal(path: Path, count: int, left_out: Sequence[LeftOut], *, can_skip: b
     return "\n".join([*lines, way_out])
 
 
-def _about(task: Task | ModuleTask, tier: int, family: str, split: TaskSplit) -> EvaluatedTask:
-    contract = default_contract(task)
-    digest = hashlib.sha256(task.model_dump_json().encode()).hexdigest()[:16]
+def _about(task: Task | ModuleTask, split: TaskSplit) -> EvaluatedTask:
+    words = task.prompt if isinstance(task, Task) else ""
+    digest = hashlib.sha256("\0".join((task_digest(task), words)).encode()).hexdigest()[:16]
     return EvaluatedTask(
-        name=task.name, tier=tier, family=family, split=split, contract=contract, digest=digest
+        name=task.name,
+        tier=task.tier,
+        family=task.family,
+        split=split,
+        contract=default_contract(task),
+        digest=digest,
     )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -142,32 +142,23 @@ def keep_lines(path: Path, wanted: Callable[[bytes], bool]) -> int:
     """Drops the other lines of a file, as a whole; returns how many. Nobody may append meanwhile.
 
     Lines at the end, as a stopped run leaves them, are cut off in place: that needs no room on a full disk.
+    `wanted` is asked once for each line, in order.
     """
     if not path.exists():
         return 0
     with storage_errors(path), path.open("rb") as lines:
-        kept_bytes, dropped, at_the_end = _what_stays(lines, wanted)
-    if dropped and at_the_end:
+        sizes_and_stays = [(len(line), wanted(line)) for line in lines]
+    stays = [one for _, one in sizes_and_stays]
+    dropped = stays.count(False)
+    kept = len(stays) - dropped
+    if dropped and all(stays[:kept]):
         with storage_errors(path):
-            os.truncate(path, kept_bytes)
+            os.truncate(path, sum(size for size, _ in sizes_and_stays[:kept]))
             sync(path)
     elif dropped:
         with replacing(path) as beside, path.open("rb") as old, beside.open("wb") as new:
-            new.writelines(line.rstrip(b"\n") + b"\n" for line in old if wanted(line))
+            new.writelines(line.rstrip(b"\n") + b"\n" for line, one in zip(old, stays, strict=True) if one)
     return dropped
-
-
-def _what_stays(lines: Iterable[bytes], wanted: Callable[[bytes], bool]) -> tuple[int, int, bool]:
-    """Bytes before the first line that goes, how many go, and whether none that stays follows them."""
-    kept_bytes, dropped, at_the_end = 0, 0, True
-    for line in lines:
-        if not wanted(line):
-            dropped += 1
-        elif dropped:
-            at_the_end = False
-        else:
-            kept_bytes += len(line)
-    return kept_bytes, dropped, at_the_end
 
 
 class RecordReader(Generic[R]):

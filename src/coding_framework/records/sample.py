@@ -81,7 +81,7 @@ class EvaluationSample(Record):
     tier: int = Field(ge=0, le=3)
     """Its tier; of a KernelBench problem the inferred one."""
     family: str
-    """Its family; `kernelbench` or `user` for problems from a folder."""
+    """Its family; of problems from a folder `user` or `kernelbench…`."""
     split: TaskSplit
     """Whether training saw it."""
     seed: int
