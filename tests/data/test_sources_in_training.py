@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from archive_support import REAL_ROWS
 from kernelbench_sources import SOURCES
+from pyarrow.parquet import read_table
 from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
 
-from coding_framework.config import CurriculumConfig, FrameworkConfig, load_config
+from coding_framework.config import FrameworkConfig, load_config
 from coding_framework.cuda.safety_wrapper import SafetyWrapper
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
@@ -29,7 +30,7 @@ from coding_framework.training.plan.machine import Card, Machine
 from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.refusals import RL_PACKAGES
 from coding_framework.training.rl.episode_runner import EpisodeRunner
-from coding_framework.training.rl.task_choice import TaskChoice
+from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 GB = 10**9
@@ -116,11 +117,11 @@ async def test_workers_resolve_the_names_of_a_step_to_the_very_same_tasks_and_pl
     before = {task.name: task for task in training_tasks(config.tasks)}
     config = with_kept_tasks(config, RunFolder.create(tmp_path, "run", "{}").path)
     settings = settings_of(config)
-    uniform = CurriculumConfig(enabled=False)
-    choice = TaskChoice.from_settings(
-        settings.model_copy(update={"tasks": tuple(before), "curriculum": uniform})
-    )
-    assert {row["task"] for row in choice.next_rows(len(before))} == set(before)
+    order = task_order(list(before), num_prompts(config.rl), config.run.seed)
+    write_prompts(tmp_path / "prompts.parquet", order)
+    batch = read_table(tmp_path / "prompts.parquet").to_pylist()[: config.rl.prompts_per_step]
+    assert len(order) == config.rl.steps * config.rl.prompts_per_step
+    assert {row["extra_info"]["task"] for row in batch} <= set(before)
 
     judged: dict[str, Candidate] = {}
 
