@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from archive_support import REAL_ROWS
 from kernelbench_sources import SOURCES
-from pyarrow.parquet import read_table
 from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
 
 from coding_framework.config import FrameworkConfig, load_config
@@ -30,7 +29,7 @@ from coding_framework.training.plan.machine import Card, Machine
 from coding_framework.training.plan.make import make_plan
 from coding_framework.training.plan.refusals import RL_PACKAGES
 from coding_framework.training.rl.episode_runner import EpisodeRunner
-from coding_framework.training.rl.prompts_file import num_prompts, task_order, write_prompts
+from coding_framework.training.rl.task_choice import TaskChoice
 from coding_framework.training.rl.worker_settings import WorkerSettings
 
 GB = 10**9
@@ -64,7 +63,7 @@ def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_
     number = f"{len(SOURCES) + 1} of {len(SOURCES) + 2} tasks"
     words = rf"{number} .*contract extension and module.* no GPU \(no driver\)"
     with pytest.raises(NotAvailableError, match=words):
-        make_plan(config_of(*sources, **{"rl.num_gpus": 0, "model.name": "x"}), machine(0))
+        make_plan(config_of(*sources, **{"rl.num_gpus": 0}), machine(0))
     with pytest.raises(ConfigError, match=r"judge\.executor is `emulator`: set it to `gpu`"):
         make_plan(config_of(*sources, **{"judge.executor": "emulator"}), machine(1))
 
@@ -117,11 +116,9 @@ async def test_workers_resolve_the_names_of_a_step_to_the_very_same_tasks_and_pl
     before = {task.name: task for task in training_tasks(config.tasks)}
     config = with_kept_tasks(config, RunFolder.create(tmp_path, "run", "{}").path)
     settings = settings_of(config)
-    order = task_order(list(before), num_prompts(config.rl), config.run.seed)
-    write_prompts(tmp_path / "prompts.parquet", order)
-    batch = read_table(tmp_path / "prompts.parquet").to_pylist()[: config.rl.prompts_per_step]
-    assert len(order) == config.rl.steps * config.rl.prompts_per_step
-    assert {row["extra_info"]["task"] for row in batch} <= set(before)
+    rows = TaskChoice.from_settings(settings).next_rows(config.rl.prompts_per_step)
+    assert len(rows) == config.rl.prompts_per_step
+    assert {str(row["task"]) for row in rows} <= set(before)
 
     judged: dict[str, Candidate] = {}
 
@@ -162,6 +159,8 @@ def settings_of(config: FrameworkConfig) -> WorkerSettings:
         reward=config.reward,
         judge=config.judge,
         known_tasks=config.tasks,
+        tasks=tuple(task.name for task in training_tasks(config.tasks)),
+        curriculum=config.curriculum,
     )
     settings.write()
     return settings
