@@ -11,6 +11,7 @@ from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, function
 
 from coding_framework.config import FrameworkConfig, load_config
 from coding_framework.cuda.safety_wrapper import SafetyWrapper
+from coding_framework.data.sources import overlap
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, NotAvailableError
@@ -58,7 +59,13 @@ def _own_code_and_a_sandbox_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SafetyWrapper, "require", lambda self: None)
 
 
-def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(tmp_path: Path) -> None:
+def test_modules_are_refused_without_a_gpu_with_their_number_and_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def not_yet(*_: object) -> None:
+        raise AssertionError("nothing is run before it is refused")
+
+    monkeypatch.setattr(overlap, "trace_modules", not_yet)
     sources = (str(checkout(tmp_path)), str(archive(tmp_path / "a.jsonl")))
     number = f"{len(SOURCES) + 1} of {len(SOURCES) + 2} tasks"
     words = rf"{number} .*contract extension and module.* no GPU \(no driver\)"
