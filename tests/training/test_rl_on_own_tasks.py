@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from kernel_words_model import write_kernel_words_model
 
-from coding_framework.config import ConversationConfig, FrameworkConfig, JudgeConfig, RLConfig, TasksConfig
+from coding_framework.config import (
+    ConversationConfig,
+    CurriculumConfig,
+    FrameworkConfig,
+    JudgeConfig,
+    RLConfig,
+    TasksConfig,
+)
 from coding_framework.data.sources.book import find_task
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import Task
@@ -32,6 +39,7 @@ async def test_a_cu_problem_and_a_task_of_own_code_train_for_a_step(
             train=NAMES,
             held_out=("scale",),
         ),
+        curriculum=CurriculumConfig(enabled=False),  # so that both tasks come up in one step
         rl=RLConfig(steps=1, prompts_per_step=2, group_size=2, lora_rank=4),
         conversation=ConversationConfig(max_turns=1, max_prompt_tokens=512, max_response_tokens=16),
         judge=JudgeConfig(executor="emulator", workers=1),

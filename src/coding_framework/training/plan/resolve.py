@@ -20,7 +20,7 @@ from coding_framework.config import (
 from coding_framework.config.tree import DEFAULT_SFT_STEPS
 from coding_framework.cuda.secrecy import repeatable
 from coding_framework.cuda.toolchain.detect import DEFAULT_ARCHITECTURE
-from coding_framework.data.tasks.split import training_tasks
+from coding_framework.data.tasks.split import asked_tasks
 from coding_framework.records import JudgePlace
 from coding_framework.training.plan.fit import fit
 from coding_framework.training.plan.machine import Machine
@@ -90,7 +90,7 @@ def _pairs(sft: SFTConfig, tasks: TasksConfig) -> SFTConfig:
     """No more are judged than the steps use: left open, a few hundred steps would see a part of them."""
     if sft.pairs is not None or sft.pairs_per_family is not None or sft.epochs is not None:
         return sft
-    families = len({task.family for task in training_tasks(tasks)})
+    families = len({task.family for task in asked_tasks(tasks)})
     adapters = len(sft.agents) if sft.adapters == "per_agent" else 1
     used = (sft.steps or DEFAULT_SFT_STEPS) * sft.pairs_per_step * adapters
     of_each = min(sft.pairs_of_a_family, math.ceil(used / max(1, families)))

@@ -9,9 +9,8 @@ from coding_framework.config import FrameworkConfig, SFTConfig
 from coding_framework.config.tree import DEFAULT_SFT_STEPS
 from coding_framework.cuda.toolchain.flags import check_flags
 from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_architectures
-from coding_framework.data.tasks.split import training_tasks
+from coding_framework.data.tasks.split import asked_tasks
 from coding_framework.errors import ConfigError, ToolchainMissingError
-from coding_framework.records import Task
 from coding_framework.training.plan.refusals import Refusal, wrong
 
 _MOST_CHARACTERS_OF_A_TOKEN = 5
@@ -62,8 +61,8 @@ def _sizes(sft: SFTConfig) -> Iterator[Refusal]:
 
 def _rows(config: FrameworkConfig) -> Iterator[Refusal]:
     """Prompts alone may be longer than a pair may be."""
-    tasks = [task for task in training_tasks(config.tasks) if isinstance(task, Task)]
-    texts = [sum(len(message.content) for message in generator_messages(task)) for task in tasks]
+    prompts = (generator_messages(task) for task in asked_tasks(config.tasks))
+    texts = [sum(len(message.content) for message in prompt) for prompt in prompts]
     shortest = min(texts, default=0) // _MOST_CHARACTERS_OF_A_TOKEN
     if config.sft.max_length < shortest:
         yield wrong(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from coding_framework.config import CurriculumConfig, FrameworkConfig
 from coding_framework.data.sources.book import find_task
-from coding_framework.data.tasks.split import training_tasks
+from coding_framework.data.tasks.split import asked_tasks
 from coding_framework.training.plan.records import TaskOrderPlan, TierPlan
 from coding_framework.training.plan.refusals import Refusal
 
@@ -67,7 +67,7 @@ def task_order_refusals(config: FrameworkConfig) -> Iterator[Refusal]:
     if curriculum.tiers and curriculum.preset != CurriculumConfig.model_fields["preset"].default:
         yield _wrong("curriculum.tiers takes the place of curriculum.preset: leave one of them out")
     held = {number for tier in curriculum.resolved_tiers for number in tier.catalogue_tiers}
-    wanted = {task.tier for task in training_tasks(config.tasks)}
+    wanted = {task.tier for task in asked_tasks(config.tasks)}
     if curriculum.enabled and not held & wanted:
         yield _wrong(
             f"no tier of the curriculum holds a task of tasks.train: its tiers hold those of tiers "
