@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Everything about the judge that needs a GPU, in parts:
+# Everything that needs a GPU, in parts:
 #
 #   scripts/check_on_gpu.sh FOLDER [PART...]
+#
+# The judge:
 #
 #   repeat    two runs of every kernel of the catalogue tell the same time
 #   bench     compiles and judgements a second, ratio to torch's load_inline
@@ -12,9 +14,21 @@
 #   tests     the tests that are marked `gpu`, but for those that `suite` stands for
 #   lint      adversaries against every task
 #
+# Training, on a card of 80 GB and up that nothing else uses:
+#
+#   lora      configs/one_gpu.toml for STEPS steps: start, split of a step, tokens/s, memory after every step
+#   full      all weights instead of an adapter: 4 steps
+#   qlora     the whole road, small: pairs, SFT on weights of 4 bits, RL from its adapter, evaluation
+#   dapo      3 steps
+#   ppo       3 steps
+#   sleep     configs/one_gpu_24gb.toml, with vLLM asleep during the update: 3 steps
+#
+# Their `gap` is the distance of what sampled to what is trained: it stays where it is only if new weights
+# reach vLLM.
+#
 # If none is named: repeat bench soak suite tests lint. What a part prints is in FOLDER/PART.txt, the rows of
-# the suite in FOLDER/PART.json; the exit code is 1 when any part failed. PYTHON and WORKERS (all cores by
-# default) may be set.
+# the suite in FOLDER/PART.json, a training's run in FOLDER/PART; the exit code is 1 when any part failed.
+# PYTHON, WORKERS (all cores by default), MODEL (a folder instead of the download) and STEPS (20) may be set.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,9 +37,10 @@ shift
 [ $# -gt 0 ] || set -- repeat bench soak suite tests lint
 python=${PYTHON:-python}
 workers=${WORKERS:-$(nproc)}
+steps=${STEPS:-20}
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-export PYTHONPATH="$PWD/src:$PWD/tests${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
+export PYTHONPATH="$PWD/src:$PWD/tests${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1 COLUMNS=140
 
 "$python" - <<'EOS' || exit 3
 from coding_framework.cuda.toolchain.detect import find_gpus
@@ -43,6 +58,21 @@ gpu_tests() { # six at a time: who times has the device alone by its lease
     xargs "$python" -m pytest -v -m gpu -n 6 -p no:cacheprovider
 }
 
+bench_train() { # PART, STEPS, further options
+  local part=$1 count=$2
+  shift 2
+  rm -rf "${folder:?}/$part"
+  cuda_rl bench train --steps "$count" --keep "$folder/$part" ${MODEL:+--model "$MODEL"} "$@"
+}
+bench_rl() { bench_train "$@" --config one_gpu --set sft.enabled=false; }
+small_training() { # FOLDER
+  cuda_rl train --config one_gpu ${MODEL:+--set "model.name=$MODEL"} --set run.output_dir="$1" \
+    --set sft.method=qlora --set sft.pairs=256 --set sft.steps=12 \
+    --set rl.steps=2 --set rl.prompts_per_step=8 --set rl.group_size=8 --set rl.save_every=2 \
+    --set 'tasks.train=["vector_add", "transpose", "matvec"]' --set 'tasks.held_out=["scale"]' \
+    --set evaluation.samples_per_task=8
+}
+
 run_part() {
   case $1 in
     repeat) cuda_rl bench repeat --executor gpu --workers "$workers" ;;
@@ -53,6 +83,12 @@ run_part() {
     host) table host extension/,module/ ;;
     tests) gpu_tests ;;
     lint) cuda_rl tasks lint --executor gpu ;;
+    lora) bench_train lora "$steps" --config one_gpu --sft-steps 20 ;;
+    full) bench_rl full 4 --set rl.lora_rank=0 --set rl.learning_rate=1e-6 ;;
+    qlora) small_training "$folder/qlora" ;;
+    dapo) bench_rl dapo 3 --set rl.algorithm=dapo ;;
+    ppo) bench_rl ppo 3 --set rl.algorithm=ppo ;;
+    sleep) bench_train sleep 3 --config one_gpu_24gb --set sft.enabled=false --set rl.rollout_sleeps=true ;;
     *) echo "no such part: $1" && return 2 ;;
   esac
 }
