@@ -14,7 +14,6 @@ from kernelbench_sources import SOURCES
 
 from coding_framework.cuda.executors.host.verifier.task_source import integer_constants, override_constants
 from coding_framework.data.archives.difficulty import difficulty_of
-from coding_framework.data.archives.fallback import open_archive_or_catalogue
 from coding_framework.data.archives.hidden_constants import MAX_ELEMENTS, derive_hidden_constants
 from coding_framework.data.archives.input_shapes import input_shapes
 from coding_framework.data.archives.problems import LoadReport
@@ -23,7 +22,7 @@ from coding_framework.data.archives.verified_constants import (
     with_verified_constants,
 )
 from coding_framework.data.kernelbench_loader import KernelBenchLoader, KernelBenchProblem
-from coding_framework.errors import UserError
+from coding_framework.errors import MissingExtraError, UserError
 from coding_framework.records import ModuleTask
 
 SOFTMAX = SOURCES["softmax"]
@@ -150,14 +149,12 @@ def test_what_is_not_there_or_not_in_the_form_is_the_users_mistake(tmp_path: Pat
         KernelBenchLoader(tmp_path)
 
 
-def test_an_unreachable_hub_gives_the_catalogue_and_says_so(
+def test_without_the_datasets_library_the_hub_cannot_be_read_and_the_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    opened = open_archive_or_catalogue(loader=KernelBenchLoader(cache_folder=tmp_path))
-    assert opened.origin == "catalogue"
-    assert opened.tasks
-    assert "ScalingIntelligence/KernelBench is NOT used" in opened.sentence
+    with pytest.raises(MissingExtraError, match=r"coding_framework\[train\]"):
+        next(KernelBenchLoader(cache_folder=tmp_path).problems())
 
 
 # ---- the static check ----------------------------------------------------------------------------------

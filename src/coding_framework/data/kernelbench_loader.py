@@ -84,10 +84,6 @@ class KernelBenchLoader:
         """The same as tasks for the judge, contract `module` or `extension`."""
         return ArchiveStream(lambda log: (p.task for p in self._problems(log, epoch)), self.source, skip)
 
-    def probe(self) -> ArchiveStream[KernelBenchProblem]:
-        """Every sound problem, unmixed and unverified: to see whether the archive can be reached."""
-        return ArchiveStream(self._passes.in_order, self.source, 0)
-
     def _problems(self, log: ProblemLog, epoch: int) -> Iterator[KernelBenchProblem]:
         for problem in self._passes.chosen(log, epoch):
             if self._verify_shapes:

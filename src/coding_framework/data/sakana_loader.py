@@ -89,10 +89,6 @@ class SakanaDataLoader:
             lambda log: (as_example(row) for row in self._passes.chosen(log, epoch)), self.source, skip
         )
 
-    def probe(self) -> ArchiveStream[ArchiveRow]:
-        """Every sound row, unmixed: to see whether the archive can be reached."""
-        return ArchiveStream(self._passes.in_order, self.source, 0)
-
 
 def as_example(row: ArchiveRow) -> ArchiveExample:
     """A row as material for training."""

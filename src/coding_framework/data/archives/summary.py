@@ -9,8 +9,8 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 
-from coding_framework.data.archives.fallback import ArchiveKind, ArchiveLoader, make_loader
 from coding_framework.data.archives.hub import is_hub_name
+from coding_framework.data.archives.loaders import ArchiveKind, ArchiveLoader, make_loader
 from coding_framework.data.archives.problems import LoadReport, ProblemLog
 from coding_framework.data.archives.reading import TABLE_SUFFIXES, find_shards
 from coding_framework.data.archives.rows import OUTCOMES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from coding_framework.data.archives.fallback import make_loader
+from coding_framework.data.archives.loaders import make_loader
 from coding_framework.data.archives.problems import LoadReport
 from coding_framework.data.kernelbench_loader import KernelBenchLoader
 from coding_framework.data.sakana_loader import ArchiveFilter, SakanaDataLoader
