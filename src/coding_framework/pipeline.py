@@ -372,7 +372,7 @@ async def evaluate_once(
 ) -> ModelFigures:
     """One model outside a training, on the config's tasks or a folder's problems; goes on in `folder`."""
     checked_reward(config.reward)
-    machine = look_at_machine()
+    own, machine = _own_model(config), look_at_machine()
     config = resolve(config, machine)
     tasks = [find_task(config.tasks, name) for name in evaluation_tasks(config)] if suite is None else []
     raise_first([*evaluation_refusals(config, machine), *module_refusals(config, machine, tasks)])
@@ -385,7 +385,7 @@ async def evaluate_once(
             if suite is None
             else folder_suite(suite, config.judge, pool, skip_broken=skip_broken)
         )
-        path = _own_model(config) or fetch(config.model.name)
+        path = own or fetch(config.model.name)
         head = head_of(config, label_of(path), path, asked)
         file = folder / "conversations.jsonl"
 

@@ -100,7 +100,7 @@ def test_a_model_and_a_reward_of_ones_own_in_optimize(folder: Path) -> None:
 def test_a_model_of_ones_own_is_evaluated(folder: Path) -> None:
     answer = cuda_rl(folder, "evaluate", "reciter:Reciter", *ONE_TASK, "--json")
     assert answer.returncode == 0, answer.stderr
-    (model,) = json.loads(answer.stdout)["models"]
+    model = json.loads(answer.stdout)
     assert model["model"] == "reciter:Reciter"
     assert [(task["task"], task["passed"], task["samples"]) for task in model["tasks"]] == [("scale", 2, 2)]
 

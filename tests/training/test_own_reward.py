@@ -248,6 +248,7 @@ def test_the_run_keeps_its_reward_and_the_plan_names_a_bad_one(tmp_path: Path) -
     config = load_config("quick", ["reward.function=own_rewards:half"])
     run = RunFolder.create(tmp_path, "run", make_plan(config, look_at_machine()).config.model_dump_json())
     assert resume_config(run).reward == own("half")
+    (run.path / "sft").mkdir()
     with pytest.raises(ConfigError, match=r"reward\.function cannot change in a run that has begun"):
         resume_config(run, ["reward.function=own_rewards:quarter"])
     with pytest.raises(ConfigError, match="no attribute hlaf; close to it: half"):
@@ -274,8 +275,9 @@ async def test_a_reward_that_raises_ends_the_run_and_rewards_nothing(worker: Wor
     async def answer(request: GenerationRequest) -> Generation:
         return Generation(text='```cuda\nextern "C" __global__ void k(float* y) {}\n```')
 
-    with pytest.raises(OwnCodeError, match="nothing was rewarded"):
-        await EpisodeRunner(worker, judged).run("vector_add", answer, step=1, episode="step1n0-0")
+    runner = EpisodeRunner(worker, judged)
+    with pytest.raises(OwnCodeError, match="nothing was rewarded"), runner.fatal_faults("vector_add", 1):
+        await runner.run("vector_add", answer, step=1, episode="step1n0-0")
     (fault,) = [
         EpisodeFault.model_validate_json(line) for line in worker.fault_file.read_bytes().splitlines()
     ]
@@ -292,8 +294,9 @@ async def test_a_worker_that_cannot_import_the_reward_ends_the_run(worker: Worke
     async def answer(request: GenerationRequest) -> Generation:
         raise AssertionError("nobody is asked")
 
-    with pytest.raises(ConfigError):
-        await EpisodeRunner(lost, judge).run("vector_add", answer, step=1, episode="step1n0-0")
+    runner = EpisodeRunner(lost, judge)
+    with pytest.raises(ConfigError), runner.fatal_faults("vector_add", 1):
+        await runner.run("vector_add", answer, step=1, episode="step1n0-0")
     assert "there is no module gone_away" in worker.fault_file.read_text()
 
 
