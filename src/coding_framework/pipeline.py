@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -27,9 +27,10 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.pool import JudgePool, open_pool
 from coding_framework.data.pair_records import SFTPair
 from coding_framework.data.sources.book import find_task
+from coding_framework.data.sources.keeping import FILE_NAME as KEPT_TASKS
 from coding_framework.data.sources.run_tasks import with_kept_tasks
 from coding_framework.data.tasks.split import evaluation_tasks
-from coding_framework.errors import ConfigError, TrainingInterrupted
+from coding_framework.errors import ConfigError, StorageError, TrainingInterrupted
 from coding_framework.evaluation.evaluate import evaluate_into, head_of, label_of
 from coding_framework.evaluation.subjects import Suite, catalogue_suite, folder_suite
 from coding_framework.monitoring.evaluation_folder import EvaluationFolder
@@ -103,6 +104,8 @@ class Pipeline:
     """One training run in one folder."""
 
     def __init__(self, plan: TrainingPlan, run: RunFolder) -> None:
+        if plan.config.tasks.kept is None:  # what an earlier start kept was of other settings
+            (run.path / KEPT_TASKS).unlink(missing_ok=True)
         self.config = with_kept_tasks(plan.config, run.path)
         self.run = run
         self._stop_requested = False
@@ -123,7 +126,8 @@ class Pipeline:
                 write_report(self.run)
                 raise
             except Exception:
-                feed.close()
+                with suppress(StorageError):  # what went wrong first is told
+                    feed.close()
                 raise
             failed = feed.close()
             report = write_report(self.run)
@@ -199,6 +203,7 @@ class Pipeline:
             self._extend_sft()
         start = time.monotonic()
         reached = _StepCounter()
+        self._forget_readings()
         with progress_bar("SFT", asked) as bar:
 
             def on_step(step: SFTStep) -> None:
@@ -251,6 +256,7 @@ class Pipeline:
         start = time.monotonic()
         reward = reward_of(self.config.reward)
         reached = _StepCounter()
+        self._forget_readings()
         with progress_bar("GRPO (verl)", self.config.rl.all_steps) as bar:
 
             def on_step(step: int, values: dict[str, float]) -> None:
@@ -290,9 +296,8 @@ class Pipeline:
         with open_pool(self.config.judge) as pool:
             models = [await self._evaluate_one(label, path, suite, pool) for label, path in stages]
         report = EvaluationReport(models=tuple(models))
-        if self.run.state().phase("evaluation") is None:
-            samples = sum(group.samples for model in models for group in model.groups if group.tier is None)
-            self.run.mark_done("evaluation", PhaseDone(path=self.run.evaluations, count=samples))
+        samples = sum(group.samples for model in models for group in model.groups if group.tier is None)
+        self.run.mark_done("evaluation", PhaseDone(path=self.run.evaluations, count=samples))
         return report
 
     async def _evaluate_one(
@@ -323,6 +328,11 @@ class Pipeline:
             done = PhaseDone(path=folder.path, count=len(head.tasks) * head.samples_per_task)
             self.run.mark_done(f"evaluation_{label}", done, seconds=time.monotonic() - start)
         return figures_in(folder)
+
+    def _forget_readings(self) -> None:
+        """Of the machine, so far: the next are those of a phase that begins."""
+        if self._sampler is not None:
+            self._sampler.take()
 
     def _metric(self, phase: MetricPhase, step: int, values: dict[str, float], started_s: float) -> None:
         elapsed_s = time.monotonic() - started_s
@@ -402,6 +412,7 @@ def _own_model(config: FrameworkConfig) -> Path | None:
     if not names_own_model(config.model.name):
         return None
     given = [name for name in ("dtype", "attention") if getattr(config.model, name) != "auto"]
+    given += ["evaluation.engine"] if config.evaluation.engine != "auto" else []
     if given:
         raise ConfigError(
             f"model.name {config.model.name} is a model of your own, which {' and '.join(given)} would not "

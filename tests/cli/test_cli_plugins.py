@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from coding_framework.cli.main import app
 from coding_framework.errors import UserError
+from coding_framework.monitoring.figure_records import ModelFigures
 from coding_framework.records import Conversation
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
@@ -100,9 +101,9 @@ def test_a_model_and_a_reward_of_ones_own_in_optimize(folder: Path) -> None:
 def test_a_model_of_ones_own_is_evaluated(folder: Path) -> None:
     answer = cuda_rl(folder, "evaluate", "reciter:Reciter", *ONE_TASK, "--json")
     assert answer.returncode == 0, answer.stderr
-    model = json.loads(answer.stdout)
-    assert model["model"] == "reciter:Reciter"
-    assert [(task["task"], task["passed"], task["samples"]) for task in model["tasks"]] == [("scale", 2, 2)]
+    model = ModelFigures.model_validate(json.loads(answer.stdout)["figures"])
+    assert (model.model, model.settings.engine) == ("reciter:Reciter", "own")
+    assert [(one.task.name, one.passed, one.samples) for one in model.tasks] == [("scale", 2, 2)]
 
 
 def test_a_reward_that_fails_in_an_evaluation_ends_it_with_its_name_task_and_line(folder: Path) -> None:

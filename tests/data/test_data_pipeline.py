@@ -20,7 +20,7 @@ from coding_framework.data.data_pipeline import (
     TrainingExample,
 )
 from coding_framework.data.tasks import HELD_OUT_FAMILIES, all_tasks, get_task
-from coding_framework.data.tasks.split import evaluation_tasks, training_tasks
+from coding_framework.data.tasks.split import training_tasks
 from coding_framework.errors import ConfigError, UnknownTaskError, UserError
 from coding_framework.records import Message, Task
 
@@ -207,16 +207,6 @@ def test_a_batch_holds_nothing_that_is_held_out() -> None:
     drawn = everything.get_training_batch(2 * len(everything.tasks))
     assert not {example.task.family for example in drawn} & HELD_OUT_FAMILIES
     assert not {"gelu", "matmul"} & set(names(drawn))
-    assert names(everything.prepare_evaluation_set()) == ["gelu", "matmul"]
-
-
-def test_an_evaluation_set_is_what_the_configuration_evaluates_and_moves_nothing() -> None:
-    config = load_config("quick")
-    one = CUDADataPipeline.from_config(config, {"generator": ask})
-    before = one.state
-    assert tuple(names(one.prepare_evaluation_set())) == evaluation_tasks(config)
-    assert one.state == before
-    assert all(example.split == "evaluation" for example in one.prepare_evaluation_set())
 
 
 def test_a_pipeline_of_held_out_tasks_only_is_refused() -> None:

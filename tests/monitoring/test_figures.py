@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from coding_framework.errors import UserError
 from coding_framework.monitoring.figure_records import EvaluationReport, ModelFigures
-from coding_framework.monitoring.figures import HACKS, figures_in, figures_of
-from coding_framework.records import EvaluationSample, SampleTurn, Verdict
+from coding_framework.monitoring.figures import figures_in, figures_of
+from coding_framework.records import REFUSED_AS_HACKS, EvaluationSample, SampleTurn, Verdict
 from evaluation_support import Outcomes, failed, head, passed, sample, samples_of, task, write
 
 TASKS = (task("a"), task("b"), task("c", tier=1), task("d", split="trained"))
@@ -81,7 +81,10 @@ def test_figures_equal_a_plain_calculation(outcomes: Outcomes, data: st.DataObje
         assert (group.hidden_failures is None) == (not visible)
         if group.hidden_failures is not None:
             assert group.hidden_failures.value == pytest.approx(len(wrong) / len(visible))
-        hacks = [mean([float(any(t.verdict in HACKS for t in one)) for one in of_task]) for of_task in own]
+        hacks = [
+            mean([float(any(t.verdict in REFUSED_AS_HACKS for t in one)) for one in of_task])
+            for of_task in own
+        ]
         assert group.refused_hacks.value == pytest.approx(mean(hacks))
 
 

@@ -20,6 +20,8 @@ GB = 10**9
 PACKAGES = frozenset(
     {"torch", "transformers", "peft", "verl", "ray", "vllm", "transfer_queue", "tensordict", "pyarrow"}
 )
+SAMPLES = 7 * 8
+"""That the quick evaluation takes of a model."""
 WITHOUT_GPU = Machine(cores=2, memory_bytes=32 * GB, packages=PACKAGES)
 
 
@@ -49,7 +51,7 @@ def after_sft(*overrides: str, steps: int = 2, epochs: float | None = None) -> R
     more = {"asked": steps} | ({} if epochs is None else {"epochs": epochs})
     done(run, "sft", steps, **more)
     for name in ("evaluation_base", "evaluation_sft", "evaluation"):
-        done(run, name)
+        done(run, name, SAMPLES)
     return run
 
 
@@ -57,7 +59,7 @@ def after_rl(steps: int = 4) -> RunFolder:
     run = after_sft(f"rl.steps={steps}")
     (run.path / "rl").mkdir()
     done(run, "rl", steps)
-    done(run, "evaluation_rl")
+    done(run, "evaluation_rl", SAMPLES)
     return run
 
 
@@ -79,6 +81,11 @@ def test_more_sft_is_still_to_be_done_and_evaluated() -> None:
     assert (found["sft"].finished, found["sft"].steps, found["sft"].steps_done) == (False, 3, 2)
     assert (found["pairs"].finished, found["evaluation"].finished) == (True, False)
     assert found["evaluation"].what.endswith("1 of the models done")
+
+
+def test_more_samples_of_each_task_are_still_to_be_taken() -> None:
+    plan = resumed(after_sft("rl.enabled=false"), "evaluation.samples_per_task=16")
+    assert not phases(plan)["evaluation"].finished
 
 
 def test_more_passes_are_more_sft_and_as_many_are_not() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from coding_framework.cuda.pool import PoolCounts
 from coding_framework.records import (
+    REFUSED_AS_HACKS,
     AgentRole,
     Conversation,
     ConversationTurn,
@@ -19,7 +20,7 @@ from coding_framework.records import (
 )
 from coding_framework.records.conversation import FinishReason
 from coding_framework.training.reward_functions.cuda_performance_reward import CUDAPerformanceReward
-from coding_framework.training.rl.conversation_curves import REFUSED_AS_HACKS, curve_values
+from coding_framework.training.rl.conversation_curves import curve_values
 from coding_framework.training.rl.judge_counts import JudgeCounts, judge_values
 from coding_framework.training.rl.step_reports import _FROM_VERL, conversation_values
 from coding_framework.training.rl.time_split import activity_values, rest_of_step, speeds
@@ -163,7 +164,7 @@ def test_every_name_has_a_line_in_the_docs() -> None:
     conversations = [conversation("vector_add", *REFUSED_AS_HACKS, 1.0)]
     spans = [span("sampling", 0, 1), span("judging", 0, 1)]
     values = (
-        conversation_values(conversations, [])
+        conversation_values(conversations, [], lambda _: 0)
         | activity_values(spans)
         | judge_values([JudgeCounts(step=1, counts=PoolCounts())], 1.0)
     )

@@ -151,7 +151,7 @@ async def test_turns_of_an_opening_are_context_and_no_samples(settings: WorkerSe
     samples, of_the_whole = turn_samples(conversation), turn_samples(whole)
     assert [sample.turn for sample in samples] == [1, 2]
     assert [sample.value for sample in samples] == [sample.value for sample in of_the_whole[1:]]
-    values = conversation_values([conversation], [])
+    values = conversation_values([conversation], [], lambda _: 0)
     assert (values["turns_mean"], values["new_tokens"]) == (2, 4)
 
 

@@ -55,7 +55,9 @@ def fault(step: int, *, fatal: bool = False) -> EpisodeFault:
 
 
 def test_rates_and_speedups_are_those_of_the_best_turn_of_each_episode() -> None:
-    values = conversation_values([conversation(1, None, 2.0), conversation(1, None, None)], [fault(1)])
+    values = conversation_values(
+        [conversation(1, None, 2.0), conversation(1, None, None)], [fault(1)], lambda _: 0
+    )
     assert values["episodes"] == 2
     assert values["episodes_lost"] == 1
     assert values["pass_rate"] == 0.5
@@ -66,7 +68,7 @@ def test_rates_and_speedups_are_those_of_the_best_turn_of_each_episode() -> None
 
 
 def test_a_step_without_a_passing_kernel_has_no_speedup() -> None:
-    assert "speedup_mean" not in conversation_values([conversation(1, None)], [])
+    assert "speedup_mean" not in conversation_values([conversation(1, None)], [], lambda _: 0)
 
 
 def test_what_long_answers_lose_is_reported() -> None:

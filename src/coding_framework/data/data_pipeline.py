@@ -1,10 +1,10 @@
-"""`CUDADataPipeline`: which task comes next, in training and in evaluation.
+"""`CUDADataPipeline`: which task comes next in training.
 
     pipeline = CUDADataPipeline.from_config(config)
     for example in pipeline.get_training_batch(4):
         pipeline.record_training_result(example.task.name, evaluation)
 
-RL and SFT draw from it, and the evaluation takes its tasks from it. Guarantees: the n-th example follows
+RL and SFT draw from it. Guarantees: the n-th example follows
 from the seed, the tasks and n alone, and with a curriculum from the results recorded before it; the state
 goes through JSON, and a pipeline restored from it, in the middle of a pass or of a batch, goes on bit for
 bit; nothing that is held out is ever in a training batch. Without a curriculum each pass over the tasks
@@ -26,7 +26,7 @@ from coding_framework.data.pair_records import BuildPrompt
 from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.protocol import AnyTask
 from coding_framework.data.tasks import get_task
-from coding_framework.data.tasks.split import evaluation_tasks, held_out_names, training_tasks
+from coding_framework.data.tasks.split import held_out_names, training_tasks
 from coding_framework.data.training_records import DataPipelineState, LaunchShape, TestCase, TrainingExample
 from coding_framework.errors import ConfigError, UnknownTaskError, UserError
 from coding_framework.records import AgentRole, Message
@@ -37,7 +37,7 @@ PromptBuilders = Mapping[AgentRole, BuildPrompt]
 
 
 class CUDADataPipeline:
-    """Draws training examples, prepares evaluation sets, tells the curriculum what came of them."""
+    """Draws training examples, and tells the curriculum what came of them."""
 
     def __init__(
         self,
@@ -46,19 +46,15 @@ class CUDADataPipeline:
         *,
         seed: int,
         held_out: Sequence[str] = (),
-        evaluated: Sequence[str] | None = None,
         find: Callable[[str], AnyTask] = get_task,
         curriculum: CurriculumConfig | None = None,
         state: DataPipelineState | None = None,
     ) -> None:
-        """`tasks` less what is held out; `evaluated` is what is held out unless more is named, and `find`
-        knows both."""
-        self._find = find
+        """`tasks` less what is held out, whose names `find` knows."""
         held_out = tuple(find(name).name for name in held_out)
         self._tasks = trainable(tasks, held_out)
         if not self._tasks:
             raise ConfigError("every task is held out: name some to train on in `tasks.train`")
-        self._evaluated = tuple(held_out if evaluated is None else evaluated)
         self._prompts = dict(prompts or {})
         names = tuple(task.name for task in self._tasks)
         chosen_by = curriculum if curriculum is not None and curriculum.enabled else None
@@ -89,7 +85,6 @@ class CUDADataPipeline:
             prompts,
             seed=config.run.seed,
             held_out=held_out_names(config.tasks),
-            evaluated=evaluation_tasks(config),
             find=partial(find_task, config.tasks),
             curriculum=config.curriculum if by_curriculum else None,
             state=state,
@@ -116,11 +111,6 @@ class CUDADataPipeline:
         if count < 1:
             raise UserError(f"a training batch has at least one example, not {count}")
         return tuple(self._next_examples(count))
-
-    def prepare_evaluation_set(self) -> tuple[TrainingExample, ...]:
-        """Every task of the evaluation once; moves nothing."""
-        tasks = (self._find(name) for name in self._evaluated)
-        return tuple(self._example(task, "evaluation", 0, place, 0) for place, task in enumerate(tasks))
 
     def record_training_result(
         self, task_name: str, result: Recordable, *, step: int | None = None

@@ -53,7 +53,7 @@ def head_of(config: FrameworkConfig, label: str, model: Path, suite: Suite) -> E
                     "executor": config.judge.executor,
                     "architecture": config.judge.architecture,
                     "compile_flags": config.judge.compile_flags,
-                    "engine": evaluation.engine,
+                    "engine": "own" if names_own_model(str(model)) else evaluation.engine,
                     "dtype": sampling_dtype(model, config.model.dtype),
                 }
             ),
@@ -120,7 +120,7 @@ def _open(config: FrameworkConfig, head: EvaluationHead) -> ChatModel:
         temperature=evaluation.temperature, seed=config.run.seed, max_batch_size=evaluation.batch_size or 16
     )
     share = SHARE_BESIDE_THE_JUDGE if config.judge.executor == "gpu" else MEMORY_SHARE
-    spec = f"vllm:{head.model}" if evaluation.engine == "vllm" else head.model
+    spec = f"vllm:{head.model}" if head.settings.engine == "vllm" else head.model
     return open_chat_model(spec, dtype=head.settings.dtype, settings=settings, gpu_memory_share=share)
 
 

@@ -19,10 +19,10 @@ from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.archives.verified_constants import with_verified_constants
-from coding_framework.data.data_pipeline import CUDADataPipeline
 from coding_framework.data.problem_folder import BrokenProblem, FolderProblem, ProblemFolder
+from coding_framework.data.sources.book import find_task
 from coding_framework.data.sources.identity import task_digest
-from coding_framework.data.tasks.split import held_out_names
+from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.errors import NotAvailableError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, LeftOut
 from coding_framework.monitoring.progress import progress_bar
@@ -50,8 +50,8 @@ class Suite(NamedTuple):
 def catalogue_suite(config: FrameworkConfig) -> Suite:
     """The tasks that the config names, of whatever source, those that are never trained on first."""
     held_out = frozenset(held_out_names(config.tasks))
-    examples = CUDADataPipeline.from_config(config, by_curriculum=False).prepare_evaluation_set()
-    return Suite(tuple(_named(one.task, one.task.name in held_out) for one in examples))
+    tasks = (find_task(config.tasks, name) for name in evaluation_tasks(config))
+    return Suite(tuple(_named(task, task.name in held_out) for task in tasks))
 
 
 def _named(task: Task | ModuleTask, held_out: bool) -> Subject:

@@ -32,7 +32,7 @@ from coding_framework.monitoring.storage import (
 )
 from coding_framework.records import Contract, EvaluationSample, Record, TaskSplit
 
-Engine = Literal["vllm", "transformers"]
+Engine = Literal["vllm", "transformers", "own"]
 HEAD = "evaluation.json"
 SAMPLES = "samples.jsonl"
 
@@ -78,7 +78,7 @@ class EvaluationSettings(Record):
     compile_flags: tuple[str, ...] = ()
     """Given to the compiler."""
     engine: Engine
-    """What sampled the answers."""
+    """What sampled the answers; `own` is a model of the user's code."""
     dtype: str
     """Number format of the model."""
 
@@ -220,7 +220,11 @@ class EvaluationFolder:
         return [sample for sample in self.samples() if sample.key in wanted]
 
     def is_complete(self, head: EvaluationHead) -> bool:
-        return len(self.stored(head)) == len(head.tasks) * head.samples_per_task
+        """Not, if a line is torn: `begin` drops it, and its sample is taken again."""
+        try:
+            return len(self.stored(head)) == len(head.tasks) * head.samples_per_task
+        except StorageError:
+            return False
 
     def _drop_torn_lines(self) -> None:
         seen: set[tuple[str, int]] = set()

@@ -38,21 +38,10 @@ from coding_framework.monitoring.intervals import (
     pass_at_k,
     wilson_estimate,
 )
-from coding_framework.records import EvaluationSample, SampleTurn, TaskSplit, Verdict
+from coding_framework.records import REFUSED_AS_HACKS, EvaluationSample, SampleTurn, TaskSplit
 
 SPEEDUPS = (0.8, 1.0, 1.2, 1.5, 2.0)
 """The p of fast_p."""
-HACKS = frozenset(
-    {
-        Verdict.UNSAFE,
-        Verdict.INPUT_CHANGED,
-        Verdict.ALIASED_OUTPUT,
-        Verdict.NO_KERNEL,
-        Verdict.TOO_FAST,
-        Verdict.CLOCKS_DISAGREE,
-    }
-)
-"""Verdicts on what no honest kernel needs; a kernel may earn them without meaning to."""
 _TurnOf = Callable[[EvaluationSample], SampleTurn]
 
 
@@ -134,7 +123,7 @@ def group_figures(
 ) -> GroupFigures:
     """Figures of samples that belong together."""
     groups = list(by_task(samples).values())
-    hacks = [[any(turn.verdict in HACKS for turn in one.turns) for one in group] for group in groups]
+    hacks = [[_is_refused_hack(one) for one in group] for group in groups]
     has_more = any(len(one.turns) > 1 for one in samples)
     return GroupFigures(
         split=split,
@@ -233,3 +222,7 @@ def _task_figures(task: EvaluatedTask, samples: Sequence[EvaluationSample]) -> T
         median_speedup=median(speedups) if speedups else None,
         best_speedup=max(speedups, default=None),
     )
+
+
+def _is_refused_hack(sample: EvaluationSample) -> bool:
+    return any(turn.verdict in REFUSED_AS_HACKS for turn in sample.turns)

@@ -20,7 +20,7 @@ from coding_framework.records.conversation import (
     Message,
     TesterReport,
 )
-from coding_framework.records.evaluation import Evaluation, Gate, ShapeKind, Verdict
+from coding_framework.records.evaluation import REFUSED_AS_HACKS, Evaluation, Gate, ShapeKind, Verdict
 from coding_framework.records.expression import Expression, parse_expression
 from coding_framework.records.finding import Finding, Severity
 from coding_framework.records.measurement import (
@@ -46,6 +46,7 @@ from coding_framework.records.task import (
 
 __all__ = [
     "MAX_SOURCE_BYTES",
+    "REFUSED_AS_HACKS",
     "AgentRole",
     "Candidate",
     "CompilationResult",

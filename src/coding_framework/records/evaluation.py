@@ -82,6 +82,18 @@ _GATE_OF = {
 }
 
 
+REFUSED_AS_HACKS = (
+    Verdict.UNSAFE,
+    Verdict.INPUT_CHANGED,
+    Verdict.ALIASED_OUTPUT,
+    Verdict.NO_KERNEL,
+    Verdict.TOO_FAST,
+    Verdict.CLOCKS_DISAGREE,
+)
+"""Verdicts on what an honest kernel has no need of. Most are clumsy rather than sly; a rise of one of them
+is what to look at."""
+
+
 class Evaluation(Record):
     """Everything the judge found out about one candidate for one task."""
 

@@ -129,8 +129,9 @@ def read_kernels(sources: Iterable[str]) -> Iterator[KnownKernel]:
 
 
 def brings_kernels(config: TasksConfig) -> bool:
-    """Whether there is anything to make training pairs of, as far as that is known without reading it."""
-    if CATALOGUE in config.sources:
+    """Whether there is anything to make training pairs of, as far as that is known without reading it; a run
+    that goes on was asked when it began."""
+    if CATALOGUE in config.sources or config.kept is not None:
         return True
     from coding_framework.data.sources.opening import open_source
     from coding_framework.data.sources.own import OwnOracle

@@ -1,8 +1,9 @@
 """What modules compute, seen by running them: to compare them with tasks that are held out.
 
 Guarantees: modules run in another process on small shapes, in float64 on drawn numbers, within limits of time
-and memory; one that cannot be run is named with the reason, and is then compared by its text alone. It needs
-torch.
+and memory and without the user's environment; one that cannot be run is named with the reason, and is then
+compared by its text alone. Not guaranteed: that they can do no harm. They run outside any sandbox, as the
+user and with the network, so name only sources that you trust. It needs torch.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from coding_framework.data.archives.input_shapes import input_shapes
 from coding_framework.data.sources.multiples import MAX_ELEMENTS
 from coding_framework.data.sources.trace_memory import ModuleTrace, TraceMemory, by_draw
 from coding_framework.errors import MissingExtraError
+from coding_framework.plugins import search_path
 from coding_framework.records import ModuleTask
 
 Floats = NDArray[np.float64]
@@ -137,6 +139,19 @@ def _trace(request: _Request, answer: dict[str, Any]) -> ModuleTrace:
     )
 
 
+def _environment() -> dict[str, str]:
+    """Small and fixed: a source's code learns no token of the user's from it."""
+    return {
+        "PATH": os.defpath,
+        "HOME": tempfile.gettempdir(),
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": os.pathsep.join(search_path()),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CUDA_VISIBLE_DEVICES": "",
+        "OMP_NUM_THREADS": "2",
+    }
+
+
 def _run_child(message: str, limit_s: float) -> tuple[list[str], int | None]:
     """Its whole lines and its status; None: it was killed because the time was up."""
     child = subprocess.Popen(
@@ -146,7 +161,7 @@ def _run_child(message: str, limit_s: float) -> tuple[list[str], int | None]:
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "2"},
+        env=_environment(),
     )
     status: int | None = None
     try:

@@ -19,7 +19,7 @@ from coding_framework.data.sources.archives import KernelBenchSource, SakanaSour
 from coding_framework.data.sources.folder import FolderSource
 from coding_framework.data.sources.own import GROUP, OwnSource
 from coding_framework.data.sources.protocol import TaskSource
-from coding_framework.data.sources.sourced import CATALOGUE
+from coding_framework.data.sources.sourced import CATALOGUE, WORDS
 from coding_framework.data.tasks import all_tasks
 from coding_framework.errors import UserError
 from coding_framework.records import Task
@@ -41,7 +41,7 @@ def open_source(named: str) -> TaskSource:
     """The source of that name."""
     if named == CATALOGUE:
         return CatalogueSource()
-    if named in ("kernelbench", "sakana"):
+    if named in WORDS:
         return KernelBenchSource() if named == "kernelbench" else SakanaSource()
     path = Path(named).expanduser()
     if path.exists():
@@ -56,7 +56,7 @@ def open_source(named: str) -> TaskSource:
 def _nothing(named: str) -> str:
     if "/" in named or Path(named).suffix in (*TABLE_SUFFIXES, ".cu", ".py"):
         return f"tasks.sources names {named}, but there is no such file or folder (give {KINDS})"
-    known = (CATALOGUE, "kernelbench", "sakana", *entry_points(group=GROUP).names)
+    known = (*WORDS, *entry_points(group=GROUP).names)
     close = get_close_matches(named, known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     return f"tasks.sources names {named}, which is nothing that is known here{hint}: give {KINDS}"

@@ -8,6 +8,8 @@ from coding_framework.data.sources.protocol import AnyTask
 
 CATALOGUE = "catalogue"
 """The source that comes with the package."""
+WORDS = (CATALOGUE, "kernelbench", "sakana")
+"""What stands for a source whatever folders there are."""
 
 
 @dataclass(frozen=True)

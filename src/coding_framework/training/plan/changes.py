@@ -58,7 +58,8 @@ def resume_config(run: RunFolder, overrides: Sequence[str] = ()) -> FrameworkCon
     if fixed:
         raise ConfigError(
             f"{', '.join(fixed)} cannot change in a run that has begun: start a new run with it. What may "
-            f"change: {', '.join(MAY_CHANGE)}, monitoring.*, and all of rl.* before RL has begun"
+            f"change: {', '.join(MAY_CHANGE)}, monitoring.*, and before RL has begun all of rl.* and "
+            "curriculum.*"
         )
     anew = [one for one in settled_keys(run) if one not in keys and _is_settled_anew(one, run, changed)]
     return load_config(path, overrides, {key: value_at(FrameworkConfig(), key) for key in anew})
@@ -82,7 +83,7 @@ def value_at(config: FrameworkConfig, key: str) -> Any:
 
 
 def _may_change(key: str, run: RunFolder) -> bool:
-    before_rl = key.startswith("rl.") and not _rl_has_begun(run)
+    before_rl = key.startswith(("rl.", "curriculum.")) and not _rl_has_begun(run)
     freely = key in MAY_CHANGE or key.startswith("monitoring.")
     return freely or before_rl or (not has_begun(run) and not key.startswith("run."))
 

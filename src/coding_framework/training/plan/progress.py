@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.data.tasks.split import evaluation_tasks
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.monitoring.run_state import RunState
 from coding_framework.training.plan.refusals import Refusal
@@ -55,9 +56,9 @@ def too_few_steps(run: RunFolder | None, config: FrameworkConfig) -> Iterator[Re
     if sft.enabled and sft.steps is not None and sft.steps * agents < made:
         yield _shorter("sft.steps", sft.steps, made // agents)
     policies = rl.all_steps // rl.steps
-    made = _number(state, "rl", "count")
-    if rl.enabled and rl.all_steps < made:
-        yield _shorter("rl.steps", rl.steps, made // policies)
+    made = max(_number(state, "rl", "count") // policies, _number(state, "rl_generator", "steps"))
+    if rl.enabled and rl.steps < made:
+        yield _shorter("rl.steps", rl.steps, made)
 
 
 def _shorter(key: str, asked: int, made: int) -> Refusal:
@@ -103,7 +104,10 @@ def _evaluations(state: RunState, config: FrameworkConfig, finished: set[str]) -
     """Of models that stay as they are; and the phase, when all of them are done."""
     wanted = ["base", *(name for name in ("sft", "rl") if getattr(config, name).enabled)]
     stays = [name for name in wanted if name == "base" or name in finished]
-    done = [f"evaluation_{name}" for name in stays if state.phase(f"evaluation_{name}") is not None]
+    samples = len(evaluation_tasks(config)) * config.evaluation.samples_per_task
+    done = [
+        f"evaluation_{name}" for name in stays if _number(state, f"evaluation_{name}", "count") == samples
+    ]
     yield from done
     if len(done) == len(wanted):
         yield "evaluation"

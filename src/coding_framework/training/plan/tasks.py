@@ -10,10 +10,12 @@ from coding_framework.config import FrameworkConfig
 from coding_framework.cuda.safety_wrapper import SafetyWrapper
 from coding_framework.data.sources.book import brings_kernels, task_book
 from coding_framework.data.sources.protocol import AnyTask
+from coding_framework.data.sources.sourced import WORDS
 from coding_framework.data.tasks.split import asked_tasks, held_out_tasks, overlap_of, training_tasks
 from coding_framework.errors import NotAvailableError
 from coding_framework.monitoring.run_folder import RunFolder
 from coding_framework.records import ModuleTask
+from coding_framework.training.plan.changes import has_begun
 from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.refusals import Refusal
 
@@ -25,11 +27,15 @@ def keep_to_the_run(config: FrameworkConfig, run: RunFolder | None) -> Framework
     from coding_framework.data.sources.keeping import FILE_NAME
     from coding_framework.data.sources.run_tasks import with_kept
 
-    named = tuple(str(Path(one).absolute()) if Path(one).exists() else one for one in config.tasks.sources)
-    tasks = config.tasks.model_copy(update={"sources": named})
+    tasks = config.tasks.model_copy(update={"sources": tuple(map(_good_anywhere, config.tasks.sources))})
     config = config.model_copy(update={"tasks": tasks})
-    kept = run.path / FILE_NAME if run is not None else None
+    kept = run.path / FILE_NAME if run is not None and has_begun(run) else None
     return with_kept(config, kept) if kept is not None and kept.exists() else config
+
+
+def _good_anywhere(source: str) -> str:
+    path = Path(source).expanduser()
+    return source if source in WORDS or not path.exists() else str(path.absolute())
 
 
 def task_refusals(config: FrameworkConfig, machine: Machine) -> Iterator[Refusal]:

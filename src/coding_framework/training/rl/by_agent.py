@@ -24,7 +24,9 @@ from coding_framework.monitoring.storage import storage_errors, sync_below
 from coding_framework.records import AgentRole
 from coding_framework.training.rl.launch import OnSaved, OnStep, RLJob, RLResult, ShouldStop, run_rl
 from coding_framework.training.rl.opening_player import first_turn_alone, play_openings
+from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.requirements import NO_TURN_FOR_THE_OPTIMIZER
+from coding_framework.training.rl.verl_process import quiet_folder, ray_folder
 from coding_framework.training.sft.by_agent import model_of_agent
 
 log = structlog.stdlib.get_logger(__name__)
@@ -70,7 +72,7 @@ class _Training:
 
     async def generator(self, resume: bool) -> RLResult:
         start = time.monotonic()
-        _begin_optimizer_anew(self.run)
+        _begin_optimizer_anew(self.run, self.job)
         job = _part_of(self.job, "generator")
         job = replace(job, settings=first_turn_alone(job.settings))
         return await self._train(GENERATOR_PHASE, job, start, resume)
@@ -107,10 +109,12 @@ def _joined(generator: RLResult, optimizer: RLResult) -> RLResult:
     return optimizer.model_copy(update={"steps": steps, "model_path": folder})
 
 
-def _begin_optimizer_anew(run: RunFolder) -> None:
-    """Nothing stays of what was learnt from an earlier generator."""
+def _begin_optimizer_anew(run: RunFolder, job: RLJob) -> None:
+    """Nothing stays of what was learnt from an earlier generator, nor of processes that were killed there."""
     if (run.path / "rl" / "optimizer").exists():
         log.info("optimizer_begins_anew", because="its generator learns on")
+        with ray_folder() as unused, quiet_folder(RLPaths(run.path, job.model_path, unused, "optimizer")):
+            log.debug("optimizer_is_quiet")
     run.forget_phases(GENERATOR_PHASE, OPTIMIZER_PHASE)
     for parent in (run.path, run.checkpoints, run.models):
         shutil.rmtree(parent / "rl" / "optimizer", ignore_errors=True)

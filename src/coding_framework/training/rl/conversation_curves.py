@@ -9,32 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median
 
-from coding_framework.data.tasks import get_task
-from coding_framework.records import Conversation, ConversationTurn, Verdict
-
-REFUSED_AS_HACKS = (
-    Verdict.UNSAFE,
-    Verdict.INPUT_CHANGED,
-    Verdict.ALIASED_OUTPUT,
-    Verdict.NO_KERNEL,
-    Verdict.TOO_FAST,
-    Verdict.CLOCKS_DISAGREE,
-)
-"""Verdicts on what an honest kernel has no need of. Most are clumsy rather than sly; a rise of one of them
-is what to look at."""
-
+from coding_framework.records import REFUSED_AS_HACKS, Conversation, ConversationTurn
 
 TierOf = Callable[[str], int]
 
 
-def tier_in_catalogue(name: str) -> int:
-    """Of a task by its name."""
-    return get_task(name).tier
-
-
-def curve_values(
-    conversations: Sequence[Conversation], tier_of: TierOf = tier_in_catalogue
-) -> dict[str, float]:
+def curve_values(conversations: Sequence[Conversation], tier_of: TierOf) -> dict[str, float]:
     """Of at least one conversation, without the openings."""
     turns = [turn for one in conversations for turn in one.own_turns]
     return {

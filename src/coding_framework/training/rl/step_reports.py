@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 
 from coding_framework.records import Conversation
-from coding_framework.training.rl.conversation_curves import TierOf, curve_values, tier_in_catalogue
+from coding_framework.training.rl.conversation_curves import TierOf, curve_values
 from coding_framework.training.rl.episode_runner import EpisodeFault
 from coding_framework.training.rl.task_choice import CurriculumStep
 
@@ -77,7 +77,7 @@ def parse_verl_line(line: bytes) -> tuple[int, dict[str, float]]:
 def conversation_values(
     conversations: Sequence[Conversation],
     faults: Sequence[EpisodeFault],
-    tier_of: TierOf = tier_in_catalogue,
+    tier_of: TierOf,
 ) -> dict[str, float]:
     """Means over the episodes of one step, without their openings; a speedup only where a kernel passed."""
     values = {"episodes": float(len(conversations)), "episodes_lost": float(len(faults))}

@@ -201,7 +201,8 @@ class TurnTrainer(PlacedTrainer):
         self._used_keys = frozenset(batch.keys[row] for row in wanted)
         metrics["training/rows"] = sum(not tag.get("is_padding", False) for tag in batch.tags)
         metrics["training/rows_used"] = len(wanted)
-        metrics["training/tokens_used"] = sum(int(batch.tags[row]["seq_len"]) for row in wanted)
+        tokens = sum(int(batch.tags[row]["seq_len"]) for row in wanted)
+        metrics["training/tokens_used"] = tokens * self._rl.epochs
         if len(part):
             self.config.actor_rollout_ref.actor.ppo_mini_batch_size = size
             group_size = int(self.config.actor_rollout_ref.rollout.n)

@@ -106,6 +106,9 @@ def load_newest(folder: Path, model: Any, optimizer: Any, expected_fingerprint: 
             for name, parameter in trained_parameters(model):
                 parameter.copy_(weights[name])
         optimizer.load_state_dict(saved["optimizer"])
+        for torn in checkpoints_in(folder):
+            if torn > path:  # its steps are done again
+                shutil.rmtree(torn, ignore_errors=True)
         return TrainerState(*(saved[name] for name in TrainerState._fields))
     return None
 
