@@ -61,10 +61,13 @@ def settings(**changes: Any) -> SFTConfig:
     return SFTConfig(**{**values, **changes})
 
 
+SFT_WORKER = "coding_framework.training.sft.worker_main"
+
+
 def processes() -> list[int]:
     """Of the team, in the order in which they were started."""
     children = psutil.Process().children(recursive=True)
-    return sorted(child.pid for child in children if any("worker_main" in part for part in child.cmdline()))
+    return sorted(child.pid for child in children if SFT_WORKER in child.cmdline())
 
 
 def train(
