@@ -135,7 +135,7 @@ class CUDADataPipeline:
             task = self._curriculum.next_task() if self._curriculum else self._pass(epoch)[position]
             visit = self._state.visits.get(task.name, 0)
             visits = {**self._state.visits, task.name: visit + 1}
-            example = self._example(task, "train", epoch, position, visit)
+            example = self._example(task, epoch, position, visit)
             self._state = self._state.model_copy(update={"num_drawn": number + 1, "visits": visits})
             yield example
 
@@ -147,17 +147,15 @@ class CUDADataPipeline:
             self._order = (number, tuple(order))
         return self._order[1]
 
-    def _example(self, task: AnyTask, split: str, epoch: int, position: int, visit: int) -> TrainingExample:
+    def _example(self, task: AnyTask, epoch: int, position: int, visit: int) -> TrainingExample:
         if task.name not in self._made:
             self._made[task.name] = {agent: build(task) for agent, build in self._prompts.items()}
-        chosen_by = self._curriculum if split == "train" else None
         return TrainingExample(
             task=task,
-            split=split,
             epoch=epoch,
             position=position,
             visit=visit,
-            learnability=chosen_by.learnability(task.name) if chosen_by else None,
+            learnability=self._curriculum.learnability(task.name) if self._curriculum else None,
             prompts=self._made[task.name],
         )
 

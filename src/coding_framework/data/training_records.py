@@ -68,16 +68,14 @@ def build_test_cases(task: Task) -> tuple[TestCase, ...]:
 
 
 class TrainingExample(Record):
-    """One task as it comes up in training or evaluation."""
+    """One task as it comes up in training."""
 
     task: AnyTask
     """The problem."""
-    split: str = Field(pattern="^(train|evaluation)$")
-    """For what it was drawn."""
     epoch: int = Field(ge=0)
-    """How often as many examples as there are tasks had come up before; 0 in an evaluation set."""
+    """How often as many examples as there are tasks had come up before."""
     position: int = Field(ge=0)
-    """Which one of its epoch, or of its set."""
+    """Which one of its epoch."""
     visit: int = Field(default=0, ge=0)
     """How often this very task had come up before."""
     learnability: float | None = Field(default=None, gt=0, le=1)
@@ -87,7 +85,7 @@ class TrainingExample(Record):
 
     @property
     def example_id(self) -> str:
-        return f"{self.split}-{self.epoch}-{self.position}-{self.task.name}"
+        return f"{self.epoch}-{self.position}-{self.task.name}"
 
     @property
     def test_cases(self) -> tuple[TestCase, ...]:
