@@ -154,6 +154,7 @@ def test_the_system_check_tells_passed_failed_and_not_available_apart(
     [
         "compiler (NVRTC)",
         "judge and emulator",
+        "worker processes",
         "benchmarker",
         "conversation and reward",
         "run folder and report",

@@ -96,6 +96,26 @@ def _nvcc() -> str:
     return f"nvcc {result.toolkit}"
 
 
+def _workers() -> str:
+    from coding_framework.cuda.worker import Worker
+    from coding_framework.errors import WorkerDied, WorkerOutOfMemory, WorkerTimeout
+
+    probes = "coding_framework.cuda.worker_probes:"
+    trials: list[tuple[type[FrameworkError], str, tuple[object, ...], float]] = [
+        (WorkerTimeout, "sleep", (30.0,), 0.5),
+        (WorkerOutOfMemory, "allocate", (2**31,), 20),
+        (WorkerDied, "leave", (), 20),
+    ]
+    with Worker(memory_limit_bytes=2**30, name="system check") as worker:
+        for expected, probe, arguments, limit_s in trials:
+            with contextlib.suppress(expected):
+                worker.call(probes + probe, *arguments, timeout_s=limit_s)
+                raise AssertionError(f"a worker that should have failed ({probe}) answered")
+            answer = worker.call(probes + "echo", probe, timeout_s=20)
+            _require(answer == probe, f"after '{probe}' a worker answered {answer}")
+    return "held to time and memory, and replaced after each death"
+
+
 def _judge() -> str:
     from coding_framework.cuda.pool import JudgePool
     from coding_framework.data.tasks import all_tasks, get_task
@@ -262,6 +282,7 @@ CHECKS: dict[str, Check] = {
     "tools": _tools,
     "compiler (NVRTC)": _compiler,
     "compiler (nvcc)": _nvcc,
+    "worker processes": _workers,
     "judge and emulator": _judge,
     "benchmarker": _benchmarker,
     "conversation and reward": _conversation,

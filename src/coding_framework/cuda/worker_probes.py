@@ -1,4 +1,4 @@
-"""Functions that show whether a worker keeps its promises; for self-checks and tests."""
+"""Functions that show whether a worker keeps its promises, as the system check asks it to."""
 
 from __future__ import annotations
 

@@ -2,12 +2,14 @@
 
 Several sequences stand one after the other in one row, and their positions start at 0 again. From these
 positions the function finds the boundaries, unless they are passed in as flash-attn takes them, and no
-token sees one of another sequence. On a GPU, in 16
+token sees one of another sequence. A sequence whose positions start at another number continues the first
+tokens of the row, so many of them: what sequences begin with stands there once. On a GPU, in 16
 bits, torch's own variable-length kernel does all sequences at once (measured: docs/training.md);
 elsewhere they are taken one by one.
 
 Guaranteed: the numbers of the same sequences in rows of their own, up to rounding. Not supported: a
-cache of keys (this is for training, not for sampling), dropout in the attention.
+cache of keys (this is for training, not for sampling), dropout in the attention, shared beginnings with
+the kernel of the GPU.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ class _Boundaries:
     """Start of every sequence and the end of the last, int32, on the device."""
     longest: int
     """Tokens of the longest sequence."""
+    shared: bool = False
+    """Whether any continues the first tokens of the row."""
 
 
 _latest: list[_Boundaries] = []
@@ -98,10 +102,12 @@ def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
     if _latest and _latest[0].positions is position_ids:
         return _latest[0]
     row = position_ids.reshape(-1)
-    starts = (row == 0).nonzero().flatten().to(torch.int32)
+    goes_on = row[1:] == row[:-1] + 1
+    starts = torch.cat([goes_on.new_ones(1), ~goes_on]).nonzero().flatten()
     end = torch.tensor([row.numel()], dtype=torch.int32, device=row.device)
-    offsets = torch.cat([starts, end])
-    found = _Boundaries(position_ids, offsets, int(offsets.diff().max()))
+    offsets = torch.cat([starts.to(torch.int32), end])
+    longest, latest = torch.stack([offsets.diff().max(), row[starts].max()]).tolist()
+    found = _Boundaries(position_ids, offsets, longest, shared=latest > 0)
     _latest[:] = [found]
     return found
 
@@ -109,6 +115,8 @@ def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
 def _by_kernel(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, found: _Boundaries, scaling: float | None
 ) -> torch.Tensor:
+    if found.shared:
+        raise TrainingError("sequences with a shared beginning are for rows in float32 or without a GPU")
     varlen_attn, options = _kernel()
     grouped = {"enable_gqa": key.shape[1] != query.shape[1]} if "enable_gqa" in options else {}
     rows = [tensor[0].transpose(0, 1) for tensor in (query, key, value)]
@@ -131,16 +139,34 @@ def _one_by_one(
     import torch
 
     lengths = found.offsets.diff().tolist()
+    begins = found.positions.reshape(-1)[found.offsets[:-1]].tolist() if found.shared else [0] * len(lengths)
     grouped = key.shape[1] != query.shape[1]
-    parts = [
-        torch.nn.functional.scaled_dot_product_attention(
-            one_query, one_key, one_value, is_causal=True, scale=scaling, enable_gqa=grouped
+    rows = [torch.split(tensor, lengths, dim=2) for tensor in (query, key, value)]
+    parts = []
+    for begin, one_query, one_key, one_value in zip(begins, *rows, strict=True):
+        if begin:
+            one_key, one_value = (
+                torch.cat([whole[:, :, :begin], own], dim=2)
+                for whole, own in ((key, one_key), (value, one_value))
+            )
+        parts.append(
+            torch.nn.functional.scaled_dot_product_attention(
+                one_query,
+                one_key,
+                one_value,
+                attn_mask=_seen_after(begin, one_query) if begin else None,
+                is_causal=not begin,
+                scale=scaling,
+                enable_gqa=grouped,
+            )
         )
-        for one_query, one_key, one_value in zip(
-            torch.split(query, lengths, dim=2),
-            torch.split(key, lengths, dim=2),
-            torch.split(value, lengths, dim=2),
-            strict=True,
-        )
-    ]
     return torch.cat(parts, dim=2).transpose(1, 2)
+
+
+def _seen_after(begin: int, query: torch.Tensor) -> torch.Tensor:
+    """Every query sees the beginning and its own sequence up to itself."""
+    import torch
+
+    size = query.shape[2]
+    blocked = torch.full((size, begin + size), float("-inf"), dtype=query.dtype, device=query.device)
+    return blocked.triu_(diagonal=begin + 1)

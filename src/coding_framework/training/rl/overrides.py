@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from coding_framework.config import FrameworkConfig
+from coding_framework.training.packed_attention import ATTENTION_NAME as PACKED
 from coding_framework.training.rl.algorithm_overrides import (
     Value,
     algorithm_overrides,
@@ -26,6 +27,7 @@ from coding_framework.training.rl.names import ROLLOUT_NAME, TRAINER_NAME
 from coding_framework.training.rl.paths import RLPaths
 from coding_framework.training.rl.placement import placement
 
+_MODEL = "actor_rollout_ref.model"
 _GRAPH_SIZES = (1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512)
 """Numbers of answers at a time that vLLM records a graph for; others are padded to the next."""
 _MOST_AT_ONCE = 512
@@ -71,13 +73,14 @@ def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 
 
 def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
-    attention = config.model.attention
-    model = "actor_rollout_ref.model"
+    found = decoder(_MODEL, config, paths)
+    if not config.rl.num_gpus:
+        return {**found, f"+{_MODEL}.override_config.attn_implementation": PACKED}
     return {
-        **decoder(model, config, paths),
+        **found,
         # Log-probabilities in pieces: the logits of all tokens at once would fill the card.
-        f"{model}.use_fused_kernels": attention != "sdpa",
-        f"{model}.fused_kernel_options.impl_backend": "triton" if config.rl.num_gpus else "torch",
+        f"{_MODEL}.use_fused_kernels": config.model.attention != "sdpa",
+        f"{_MODEL}.fused_kernel_options.impl_backend": "triton",
     }
 
 

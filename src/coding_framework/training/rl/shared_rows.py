@@ -1,0 +1,61 @@
+"""Which rows of an update are computed together, so that what they begin with is computed once.
+
+The answers of a group share their prompt, and all prompts begin with the same instructions. Rows of one
+prompt make a family; those whose prompt nobody else has make one together. A family is cut where a pass
+would have more tokens than the memory holds.
+
+Guaranteed: every row is in one pass, and which follows from the rows alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+Tokens = tuple[int, ...]
+
+
+def cut_into_passes(
+    prompts: Sequence[Tokens], lengths: Sequence[int], most_tokens: int, at_least: int = 1
+) -> list[list[int]]:
+    """Rows of each pass, `at_least` so many; `lengths` are those of prompt and answer together."""
+    found: list[list[int]] = []
+    for family in _families(prompts):
+        rows: list[int] = []
+        for row in family:
+            if rows and num_tokens(prompts, lengths, [*rows, row]) > most_tokens:
+                found.append(rows)
+                rows = []
+            rows = [*rows, row]
+        found.append(rows)
+    while len(found) < at_least:
+        largest = max(found, key=len)
+        half = len(largest) // 2
+        found += [largest[:half], largest[half:]]
+        found.remove(largest)
+    return found
+
+
+def shared_length(prompts: Sequence[Tokens]) -> int:
+    """Tokens that all of these begin with; each keeps one of its own, which predicts its answer's first."""
+    if len(prompts) == 1:
+        return 0
+    common = len(os.path.commonprefix([min(prompts), max(prompts)]))
+    return min(common, min(map(len, prompts)) - 1)
+
+
+def num_tokens(prompts: Sequence[Tokens], lengths: Sequence[int], rows: Sequence[int]) -> int:
+    """That a pass of these rows computes."""
+    shared = shared_length([prompts[row] for row in rows])
+    return shared + sum(lengths[row] - shared for row in rows)
+
+
+def _families(prompts: Sequence[Tokens]) -> Iterator[list[int]]:
+    by_prompt: defaultdict[Tokens, list[int]] = defaultdict(list)
+    for row, prompt in enumerate(prompts):
+        by_prompt[prompt].append(row)
+    yield from (rows for rows in by_prompt.values() if len(rows) > 1)
+    single = [rows[0] for rows in by_prompt.values() if len(rows) == 1]
+    if single:
+        yield single
