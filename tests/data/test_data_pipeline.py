@@ -277,7 +277,11 @@ def test_the_state_of_another_run_is_refused() -> None:
 def test_a_pipeline_comes_from_a_config() -> None:
     config = load_config("quick")
     one = CUDADataPipeline.from_config(config, {"generator": ask})
-    assert set(names(one.get_training_batch(3))) == set(config.tasks.train)
-    assert one.curriculum is None
-    harder = load_config("quick", ["curriculum.enabled=true"])
-    assert set(names(CUDADataPipeline.from_config(harder).get_training_batch(20))) == {"vector_add"}
+    assert set(names(one.get_training_batch(200))) == set(config.tasks.train)
+    assert one.curriculum is not None
+    tasks = 'tasks.train=["vector_add", "transpose", "matvec"]'
+    plain = CUDADataPipeline.from_config(load_config("quick", ["curriculum.enabled=false", tasks]))
+    assert plain.curriculum is None
+    assert set(names(plain.get_training_batch(3))) == {"vector_add", "transpose", "matvec"}
+    climbing = load_config("cpu", [tasks])
+    assert set(names(CUDADataPipeline.from_config(climbing).get_training_batch(20))) == {"vector_add"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 PROMPT, OTHER = tuple(range(10, 30)), (*range(10, 22), 40, 41)
@@ -21,10 +22,8 @@ ROWS = [
 def main(model: str, lora_rank: int, checkpointing: bool, most_tokens: int) -> None:
     os.environ |= {"VERL_PLATFORM": "cpu", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
     os.environ |= {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0"}
-    # The order that verl's workers import them in.
-    import coding_framework.training.rl.without_trl
-    import coding_framework.training.rl.cpu_platform
-    import coding_framework.training.rl.packed_rows  # noqa: F401
+    for name in ("without_trl", "cpu_platform", "packed_rows"):  # as verl's workers do
+        import_module(f"coding_framework.training.rl.{name}")
     import torch
 
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
@@ -36,7 +35,7 @@ def main(model: str, lora_rank: int, checkpointing: bool, most_tokens: int) -> N
     settings = (model, lora_rank, checkpointing, most_tokens)
     theirs = _numbers(FSDPEngineWithLMHead, "sdpa", *settings)
     ours = _numbers(SharingEngine, ATTENTION_NAME, *settings)
-    print(json.dumps({"theirs": theirs, "ours": ours}))
+    sys.stdout.write(json.dumps({"theirs": theirs, "ours": ours}) + "\n")
 
 
 def _numbers(kind: Any, attention: str, model: str, rank: int, again: bool, most: int) -> dict[str, Any]:

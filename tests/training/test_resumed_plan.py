@@ -20,7 +20,8 @@ GB = 10**9
 PACKAGES = frozenset(
     {"torch", "transformers", "peft", "verl", "ray", "vllm", "transfer_queue", "tensordict", "pyarrow"}
 )
-SAMPLES = 7 * 8
+_TASKS = load_config("quick").tasks
+SAMPLES = 8 * len(_TASKS.train + _TASKS.held_out)
 """That the quick evaluation takes of a model."""
 WITHOUT_GPU = Machine(cores=2, memory_bytes=32 * GB, packages=PACKAGES)
 

@@ -14,7 +14,8 @@ pytest.importorskip("verl")
 
 from engine_rows import OTHER, PROMPT, ROWS
 
-from coding_framework.training.rl.shared_rows import cut_into_passes, num_tokens, shared_length
+from coding_framework.training.rl.shared_rows import cut_into_passes, num_tokens
+from coding_framework.training.shared_beginning import shared_length
 from tiny_model import write_tiny_model
 
 PROMPTS = [prompt for prompt, _ in ROWS]

@@ -34,9 +34,10 @@ from coding_framework.records import Message
 from coding_framework.training.sft.adapter import load_trainable
 from coding_framework.training.sft.checkpoint import STATE_FILE, WEIGHTS_FILE
 from coding_framework.training.sft.examples import Example
-from coding_framework.training.sft.loss import answer_loss, learning_rate_at, shared_prefix_length
+from coding_framework.training.sft.loss import answer_loss, learning_rate_at
 from coding_framework.training.sft.results import SFTStep
 from coding_framework.training.sft.trainer import run_sft
+from coding_framework.training.shared_beginning import shared_length
 from tiny_model import write_tiny_model
 
 
@@ -197,10 +198,11 @@ def test_sharing_a_prefix_leaves_the_gradients_as_they_are(model_path: Path) -> 
         assert torch.allclose(left, right, rtol=1e-3, atol=1e-5)
 
 
-def test_the_shared_prefix_ends_where_prompts_differ_and_before_the_shortest_ends() -> None:
-    assert shared_prefix_length(EXAMPLES) == 4
-    assert shared_prefix_length([EXAMPLES[0], EXAMPLES[2]]) == 4
-    assert shared_prefix_length(EXAMPLES[:1]) == 0
+def test_what_is_shared_ends_where_prompts_differ_and_before_the_shortest_ends() -> None:
+    prompts = [example.prompt_ids for example in EXAMPLES]
+    assert shared_length(prompts) == 4
+    assert shared_length([prompts[0], prompts[2]]) == 4
+    assert shared_length(prompts[:1]) == 0
 
 
 def test_ctrl_c_ends_the_step_writes_a_checkpoint_and_gives_the_signal_back(

@@ -21,7 +21,8 @@ from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.utils import detach_tree
 
 from coding_framework.training.rl.reference_engine import LanguageModelEngine
-from coding_framework.training.rl.shared_rows import Tokens, cut_into_passes, shared_length
+from coding_framework.training.rl.shared_rows import Tokens, cut_into_passes
+from coding_framework.training.shared_beginning import shared_length
 
 
 @dataclass(frozen=True)

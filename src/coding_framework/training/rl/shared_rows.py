@@ -9,9 +9,10 @@ Guaranteed: every row is in one pass, and which follows from the rows alone.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+
+from coding_framework.training.shared_beginning import shared_length
 
 Tokens = tuple[int, ...]
 
@@ -35,14 +36,6 @@ def cut_into_passes(
         found += [largest[:half], largest[half:]]
         found.remove(largest)
     return found
-
-
-def shared_length(prompts: Sequence[Tokens]) -> int:
-    """Tokens that all of these begin with; each keeps one of its own, which predicts its answer's first."""
-    if len(prompts) == 1:
-        return 0
-    common = len(os.path.commonprefix([min(prompts), max(prompts)]))
-    return min(common, min(map(len, prompts)) - 1)
 
 
 def num_tokens(prompts: Sequence[Tokens], lengths: Sequence[int], rows: Sequence[int]) -> int:

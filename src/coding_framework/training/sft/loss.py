@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from coding_framework.training.sft.attention import SharedPrefix
 from coding_framework.training.sft.examples import Example
 from coding_framework.training.sft.rows import Row
+from coding_framework.training.shared_beginning import shared_length
 
 if TYPE_CHECKING:
     import torch
@@ -29,7 +30,7 @@ def answer_loss(model: Any, examples: Sequence[Example], padding_id: int) -> tor
 
     device = next(model.parameters()).device
     base = bare_model(model)
-    prefix = shared_prefix_length(examples)
+    prefix = shared_length([example.prompt_ids for example in examples])
     hidden = _hidden_states(base.get_decoder(), examples, prefix, padding_id, device)
     predicting = [
         (row, len(example.prompt_ids) - 1 - prefix + offset)
@@ -80,18 +81,6 @@ def _sum_of_part(output_layer: Any, hidden: torch.Tensor, targets: torch.Tensor)
     import torch
 
     return torch.nn.functional.cross_entropy(output_layer(hidden).float(), targets, reduction="sum")
-
-
-def shared_prefix_length(examples: Sequence[Example]) -> int:
-    """Prompt tokens that all examples begin with; every row keeps one prompt token of its own."""
-    if len(examples) == 1:
-        return 0
-    first, last = min(ex.prompt_ids for ex in examples), max(ex.prompt_ids for ex in examples)
-    shortest = min(len(example.prompt_ids) for example in examples)
-    for length in range(shortest - 1):
-        if first[length] != last[length]:
-            return length
-    return shortest - 1
 
 
 def _hidden_states(
