@@ -58,7 +58,7 @@ def test_rl_only(tmp_path: Path) -> None:
 def test_quick_test(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, "--quick-test")
     assert phases(plan) == ALL_PHASES
-    assert (plan.phases[2].steps, plan.phases[3].steps, plan.phases[3].episodes) == (48, 14, 336)
+    assert (plan.phases[2].steps, plan.phases[3].steps, plan.phases[3].episodes) == (44, 15, 360)
 
 
 def test_smaller_batches(tmp_path: Path) -> None:

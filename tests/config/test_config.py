@@ -110,7 +110,7 @@ def test_settings_of_sft_that_contradict_each_other_are_refused(overrides: list[
 def test_null_leaves_a_setting_open_again() -> None:
     config = load_config("quick", ["sft.steps=null", "rl.save_every=7"])
     assert (config.sft.steps, config.rl.save_every) == (None, 7)
-    assert load_config("quick", ["sft.epochs=null"]).sft.steps == 48
+    assert load_config("quick", ["sft.epochs=null"]).sft.steps == 44
 
 
 def test_a_folder_of_the_same_name_does_not_hide_a_preset(
@@ -124,4 +124,4 @@ def test_a_folder_of_the_same_name_does_not_hide_a_preset(
 def test_left_open_sft_makes_two_passes_at_most() -> None:
     assert load_config().sft.num_steps(1600) == 400
     assert load_config().sft.num_steps(30) == 16
-    assert load_config("quick").sft.num_steps(30) == 48, "what is given stays"
+    assert load_config("quick").sft.num_steps(30) == 44, "what is given stays"

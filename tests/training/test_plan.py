@@ -144,12 +144,12 @@ def test_what_was_measured_on_one_h200_is_an_estimate_there_and_nowhere_else() -
 def test_the_printed_plan_names_tasks_learning_rates_total_and_sandbox() -> None:
     text = shown(plan("quick", machine(cores=2), ["judge.sandbox=no_docker"]))
     for words in (
-        "trained on 3 tasks: vector_add, transpose, matvec",
-        "held out for the evaluation: 4 tasks: scale, gelu, row_sum, bias_relu",
-        "1.1 passes over the pairs",
+        "trained on 8 tasks: axpy, inverse_root, reverse, row_dot",
+        "held out for the evaluation: 5 tasks: scale, lerp, weighted_mean, row_sum, bias_relu",
+        "1.9 passes over the pairs",
         "learning rate 0.001",
-        "learning rate 0.0003",
-        "about 19 min",
+        "learning rate 0.0004",
+        "about 15 min",
         "sandbox: never Docker",
         "chosen for this machine: float32, transformers samples, the CPU",
     ):
@@ -200,7 +200,7 @@ def test_a_refusal_for_memory_says_how_much_of_a_card_can_be_used() -> None:
         (["judge.architecture=sm_999"], "cannot compile for: it knows sm_"),
         (["judge.compile_flags=['-rm']"], "is not allowed"),
         (["sft.max_length=64", "conversation.max_response_tokens=32"], "even the shortest prompt"),
-        (["sft.warmup_steps=100000"], "of 48 steps"),
+        (["sft.warmup_steps=100000"], "of 44 steps"),
         (["sft.batch_size=1000"], "a step of SFT takes 1,000 pairs"),
         (["conversation.max_prompt_tokens=9000"], "smollm2-135m-instruct reads 8192 tokens at most"),
     ],

@@ -1,7 +1,7 @@
 """How long phases may take: tokens times weights, divided by what was once measured elsewhere.
 
 Without a GPU the figures are those of the quick test on two cores of a server, as the README shows it
-(SmolLM2-135M; a quiet day took 0.6 of it), so much per core. With a GPU they are those of one H200
+(SmolLM2-135M; a busy machine took up to twice as long), so much per core. With a GPU they are those of one H200
 (docs/training.md), and only for one card of that kind and a model of about that size; for anything else
 nothing is known, and that is what the plan says. Answers are taken to be half as long as they may be,
 prompts a third: what that quick test saw.
@@ -14,21 +14,21 @@ from coding_framework.training.plan.machine import Machine
 from coding_framework.training.plan.records import Estimate, Unknown
 from coding_framework.training.plan.shape import ModelShape
 
-_SAMPLING = 3.6e9
+_SAMPLING = 1.2e10
 """Weights times tokens that RL samples, per core and second."""
-_UPDATE = 6.5e9
+_UPDATE = 4.4e10
 """Weights times tokens of the update under verl, per core and second."""
-_SFT = 3.3e10
+_SFT = 1.1e11
 """Weights times tokens of SFT pairs with a shared beginning, per core and second."""
-_ANSWERING = 6e9
+_ANSWERING = 1.75e10
 """Weights times tokens that the evaluation samples, per core and second."""
-_PAIR_S, _JUDGEMENT_S = 0.26, 0.3
+_PAIR_S, _JUDGEMENT_S = 0.16, 0.17
 """Of one core with the emulator."""
-_RL_START_S, _SFT_START_S, _LOADING_S = 70.0, 20.0, 8.0
+_RL_START_S, _SFT_START_S, _LOADING_S = 35.0, 16.0, 5.0
 """Ray, verl and the export; SFT's model, pairs and export; a model of the evaluation."""
 _ON_TWO_CORES = (
-    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a quiet day "
-    "it took 0.6 of this"
+    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a busy "
+    "machine it took up to twice as long"
 )
 
 _H200_WEIGHTS = 1.54e9
