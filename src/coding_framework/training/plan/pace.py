@@ -1,10 +1,10 @@
 """How long phases may take: tokens times weights, divided by what was once measured elsewhere.
 
 Without a GPU the figures are those of the quick test on two cores of a server, as the README shows it
-(SmolLM2-135M; a busy machine took up to twice as long), so much per core. With a GPU they are those of one H200
-(docs/training.md), and only for one card of that kind and a model of about that size; for anything else
+(SmolLM2-135M; a busy machine took up to twice as long), so much per core. With a GPU they are those of one
+H200 (docs/training.md), and only for one card of that kind and a model of about that size; for anything else
 nothing is known, and that is what the plan says. Answers are taken to be half as long as they may be,
-prompts a third: what that quick test saw.
+prompts a third.
 """
 
 from __future__ import annotations
