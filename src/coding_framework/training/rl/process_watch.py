@@ -90,14 +90,14 @@ class _Watch:
     def _collect(self, asked: dict[Any, str]) -> None:
         """Take out what has answered; a dead one is written down."""
         import ray
-        from ray.exceptions import RayActorError
+        from ray.exceptions import OutOfMemoryError, RayActorError
 
         ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=_POLL_S)
         for answer in ready:
             name = asked.pop(answer)
             try:
                 ray.get(answer)
-            except RayActorError:
+            except (RayActorError, OutOfMemoryError):  # the second where Ray itself ended it
                 record_loss(self._file, name)
 
 
