@@ -94,17 +94,20 @@ def test_the_platform_and_the_rollout_are_registered() -> None:
     from verl.workers.rollout.base import get_rollout_class
     from verl.workers.rollout.replica import RolloutReplicaRegistry
 
-    import coding_framework.training.rl.cpu_engine
     import coding_framework.training.rl.cpu_platform
-    import coding_framework.training.rl.critic_engine
     import coding_framework.training.rl.rollout_replica
     import coding_framework.training.rl.turn_trainer  # noqa: F401
+    from coding_framework.training.rl.cpu_engine import SharingEngine
     from coding_framework.training.rl.critic_engine import CriticEngine
+    from coding_framework.training.rl.reference_engine import LanguageModelEngine
 
     assert PlatformRegistry.get("cpu") is not None
     assert get_rollout_class("coding_framework_hf").__name__ == "TransformersRollout"
     assert RolloutReplicaRegistry.get("coding_framework_hf").__name__ == "TransformersReplica"
     assert get_trainer_cls("coding_framework_turns").__name__ == "TurnTrainer"
+    policies = EngineRegistry._engines["language_model"]["fsdp2"]
+    assert policies["cpu"] is SharingEngine
+    assert policies["cuda", "nvidia"] is LanguageModelEngine
     critics = EngineRegistry._engines["value_model"]["fsdp2"]
     assert critics["cpu"] is critics["cuda", "nvidia"] is CriticEngine
 

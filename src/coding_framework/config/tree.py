@@ -43,7 +43,8 @@ class ModelConfig(Record):
     Weights that are trained are kept in float32 either way: in bfloat16 the small changes of RL vanish."""
     attention: Literal["auto", "flash_attention_2", "packed", "sdpa"] = "auto"
     """How rows are attended to in training. `packed` joins them without padding (torch's own kernels, no
-    further package); `auto`: flash-attn where it is installed, else `packed`."""
+    further package); `auto`: flash-attn where it is installed, else `packed`, without GPUs `sdpa`. The update
+    of RL without GPUs joins rows in any case."""
 
 
 class JudgeConfig(Record):

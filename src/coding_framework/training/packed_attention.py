@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from coding_framework.agents.models.plain_attention import require_plain
@@ -106,7 +106,9 @@ def _boundaries(position_ids: torch.Tensor) -> _Boundaries:
     starts = torch.cat([goes_on.new_ones(1), ~goes_on]).nonzero().flatten()
     end = torch.tensor([row.numel()], dtype=torch.int32, device=row.device)
     offsets = torch.cat([starts.to(torch.int32), end])
-    longest, latest = torch.stack([offsets.diff().max(), row[starts].max()]).tolist()
+    longest, first, latest = torch.stack([offsets.diff().max(), row[0], row[starts].max()]).tolist()
+    if first:
+        raise TrainingError(f"a joined row begins at position {first}: there is nothing that it continues")
     found = _Boundaries(position_ids, offsets, longest, shared=latest > 0)
     _latest[:] = [found]
     return found
@@ -149,12 +151,14 @@ def _one_by_one(
                 torch.cat([whole[:, :, :begin], own], dim=2)
                 for whole, own in ((key, one_key), (value, one_value))
             )
+        size = one_query.shape[2]
+        mask = _seen_after(begin, size, query.dtype, query.device) if begin else None
         parts.append(
             torch.nn.functional.scaled_dot_product_attention(
                 one_query,
                 one_key,
                 one_value,
-                attn_mask=_seen_after(begin, one_query) if begin else None,
+                attn_mask=mask,
                 is_causal=not begin,
                 scale=scaling,
                 enable_gqa=grouped,
@@ -163,10 +167,11 @@ def _one_by_one(
     return torch.cat(parts, dim=2).transpose(1, 2)
 
 
-def _seen_after(begin: int, query: torch.Tensor) -> torch.Tensor:
-    """Every query sees the beginning and its own sequence up to itself."""
+@lru_cache(maxsize=64)
+def _seen_after(begin: int, size: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """Every query sees the beginning and its own sequence up to itself; the same for all layers."""
     import torch
 
-    size = query.shape[2]
-    blocked = torch.full((size, begin + size), float("-inf"), dtype=query.dtype, device=query.device)
-    return blocked.triu_(diagonal=begin + 1)
+    with torch.inference_mode(mode=False):  # it is kept, and may be needed for gradients later
+        blocked = torch.full((size, begin + size), float("-inf"), dtype=dtype, device=device)
+        return blocked.triu_(diagonal=begin + 1)

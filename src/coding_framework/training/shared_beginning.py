@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 
 def shared_length(prompts: Sequence[tuple[int, ...]]) -> int:
-    """Tokens that all of these begin with; each keeps one of its own, which predicts its answer's first."""
+    """Tokens that all of these begin with, 0 of a single one; each keeps one of its own, which predicts its
+    answer's first."""
     if len(prompts) == 1:
         return 0
     first, last = min(prompts), max(prompts)

@@ -16,8 +16,8 @@ from coding_framework.training.plan.shape import ModelShape
 
 _SAMPLING = 1.2e10
 """Weights times tokens that RL samples, per core and second."""
-_UPDATE = 4.4e10
-"""Weights times tokens of the update under verl, per core and second."""
+_UPDATE = 1.95e10
+"""Weights times tokens that the update computes, per core and second."""
 _SFT = 1.1e11
 """Weights times tokens of SFT pairs with a shared beginning, per core and second."""
 _ANSWERING = 1.75e10
@@ -104,7 +104,8 @@ def rl_seconds(
     judging = judgements * _JUDGEMENT_S / _judges(config, machine)
     if not rl.num_gpus:
         sampled = (episodes * answer + opening) / _SAMPLING
-        seconds = shape.parameters * (sampled + trained / _UPDATE) / machine.cores
+        updated = episodes * _computed_tokens(rl, turns, prompt, answer) / _UPDATE
+        seconds = shape.parameters * (sampled + updated) / machine.cores
         return Estimate(value=_RL_START_S + seconds + judging, rests_on=_ON_TWO_CORES)
     differs = _differs(config, machine, shape) or _rl_differs(config)
     if differs:
@@ -114,6 +115,15 @@ def rl_seconds(
     size = shape.parameters / _H200_WEIGHTS
     work = size * ((episodes * answer + opening) / _H200_SAMPLING + trained / _H200_UPDATE)
     return Estimate(value=_H200_START_S + work + judging + steps * _H200_STEP_S, rests_on=_ON_H200)
+
+
+def _computed_tokens(rl: RLConfig, turns: int, prompt: float, answer: float) -> float:
+    """Of an episode in all passes: the prompt of a first turn is computed once for its group, except by a
+    critic."""
+    critic = rl.epochs + 1 / 3 if rl.algorithm == "ppo" else 0
+    first = prompt / turns
+    shared = first / rl.group_size + prompt - first + answer
+    return (_passes(rl) - critic) * shared + critic * (prompt + answer)
 
 
 def _passes(rl: RLConfig) -> float:

@@ -75,7 +75,8 @@ def _data(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
 def _model(config: FrameworkConfig, paths: RLPaths) -> Mapping[str, Value]:
     found = decoder(_MODEL, config, paths)
     if not config.rl.num_gpus:
-        return {**found, f"+{_MODEL}.override_config.attn_implementation": PACKED}
+        own = f"+{_MODEL}.override_config"
+        return {**found, f"{own}.attn_implementation": PACKED, f"{own}.attention_dropout": 0.0}
     return {
         **found,
         # Log-probabilities in pieces: the logits of all tokens at once would fill the card.

@@ -4,7 +4,7 @@ The answers of a group share their prompt, and all prompts begin with the same i
 prompt make a family; those whose prompt nobody else has make one together. A family is cut where a pass
 would have more tokens than the memory holds.
 
-Guaranteed: every row is in one pass, and which follows from the rows alone.
+Guaranteed: every row is in one pass, and which follows from the rows and what is asked alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from coding_framework.errors import TrainingError
 from coding_framework.training.shared_beginning import shared_length
 
 Tokens = tuple[int, ...]
@@ -21,6 +22,8 @@ def cut_into_passes(
     prompts: Sequence[Tokens], lengths: Sequence[int], most_tokens: int, at_least: int = 1
 ) -> list[list[int]]:
     """Rows of each pass, `at_least` so many; `lengths` are those of prompt and answer together."""
+    if at_least > len(prompts):
+        raise TrainingError(f"{len(prompts)} rows cannot make {at_least} passes")
     found: list[list[int]] = []
     for family in _families(prompts):
         rows: list[int] = []
