@@ -66,7 +66,7 @@ def test_nonsense_is_refused_before_anything_starts() -> None:
 def test_pairs_that_are_asked_for_are_passed_over_twice_at_most() -> None:
     few = resolve("--quick-test", "--sft-examples=30")
     assert (few.sft.steps, few.sft.epochs) == (None, 2)
-    assert resolve("--quick-test", "--sft-examples=300").sft.steps == 64
+    assert resolve("--quick-test", "--sft-examples=300").sft.steps == 44
 
 
 def test_a_flag_of_zero_beside_resume_is_refused_like_any_other(capsys: pytest.CaptureFixture[str]) -> None:
