@@ -14,7 +14,8 @@ pytest.importorskip("verl")
 
 from engine_rows import OTHER, PROMPT, ROWS
 
-from coding_framework.training.rl.shared_rows import cut_into_passes, num_tokens
+from coding_framework.errors import TrainingError
+from coding_framework.training.rl.shared_rows import cut_further, cut_into_passes, num_tokens
 from coding_framework.training.shared_beginning import shared_length
 from tiny_model import write_tiny_model
 
@@ -64,6 +65,8 @@ def test_a_pass_has_no_more_tokens_than_allowed_but_one_row_at_least() -> None:
 
 def test_there_are_as_many_passes_as_another_actor_needs() -> None:
     for wanted in range(1, len(ROWS) + 1):
-        cut = cut_into_passes(PROMPTS, LENGTHS, 1000, at_least=wanted)
+        cut = cut_further(cut_into_passes(PROMPTS, LENGTHS, 1000), wanted)
         assert len(cut) == max(2, wanted)
         assert sorted(row for rows in cut for row in rows) == list(range(len(ROWS)))
+    with pytest.raises(TrainingError, match="5 rows cannot make 6 passes"):
+        cut_further([[row] for row in range(len(ROWS))], 6)

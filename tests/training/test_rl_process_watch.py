@@ -28,13 +28,9 @@ WATCHING = textwrap.dedent("""
             return os.getpid()
 
     actor = Actor.options(name="agent_loop_worker_0").remote()
-    try:
-        number = ray.get(actor.process_id.remote())
-    except ray.exceptions.OutOfMemoryError:
-        number = None  # it was ended before it had answered once
-    with watched(file):
+    with watched(file):  # before it is up: short memory may end it at once
         if end == "killed":
-            os.kill(number, signal.SIGKILL)
+            os.kill(ray.get(actor.process_id.remote()), signal.SIGKILL)
         deadline = time.monotonic() + 60
         while not file.exists() and time.monotonic() < deadline:
             time.sleep(0.2)

@@ -1,7 +1,7 @@
 """How long phases may take: tokens times weights, divided by what was once measured elsewhere.
 
 Without a GPU the figures are those of the quick test on two cores of a server, as the README shows it
-(SmolLM2-135M; a busy machine took up to twice as long), so much per core. With a GPU they are those of one
+(SmolLM2-135M; a busy machine takes longer), so much per core. With a GPU they are those of one
 H200 (docs/training.md), and only for one card of that kind and a model of about that size; for anything else
 nothing is known, and that is what the plan says. Answers are taken to be half as long as they may be,
 prompts a third.
@@ -27,8 +27,8 @@ _PAIR_S, _JUDGEMENT_S = 0.16, 0.17
 _RL_START_S, _SFT_START_S, _LOADING_S = 35.0, 16.0, 5.0
 """Ray, verl and the export; SFT's model, pairs and export; a model of the evaluation."""
 _ON_TWO_CORES = (
-    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; on a busy "
-    "machine it took up to twice as long"
+    "the README's quick test on two cores of a server, scaled by cores, weights and tokens; a busy machine "
+    "takes longer"
 )
 
 _H200_WEIGHTS = 1.54e9

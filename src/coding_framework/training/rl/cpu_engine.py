@@ -21,7 +21,7 @@ from verl.workers.engine.fsdp import transformer_impl
 from verl.workers.engine.utils import detach_tree
 
 from coding_framework.training.rl.reference_engine import LanguageModelEngine
-from coding_framework.training.rl.shared_rows import Tokens, cut_into_passes
+from coding_framework.training.rl.shared_rows import Tokens, cut_further, cut_into_passes
 from coding_framework.training.shared_beginning import shared_length
 
 
@@ -126,8 +126,8 @@ def _cutting_by_prompt() -> Iterator[None]:
 def _by_prompt(data: Any, dp_group: Any = None, **_unused: Any) -> tuple[list[Any], list[list[int]]]:
     """In place of verl's, which balances passes by their lengths; every actor makes equally many."""
     rows = _Rows.of(data)
-    lengths, most = [len(row) for row in rows.ids], int(data["max_token_len_per_gpu"])
-    needed = torch.tensor(len(cut_into_passes(rows.prompts, lengths, most)))
+    cut = cut_into_passes(rows.prompts, [len(row) for row in rows.ids], int(data["max_token_len_per_gpu"]))
+    needed = torch.tensor(len(cut))
     torch.distributed.all_reduce(needed, op=torch.distributed.ReduceOp.MAX, group=dp_group)
-    cut = cut_into_passes(rows.prompts, lengths, most, at_least=int(needed))
+    cut = cut_further(cut, int(needed))
     return [tu.index_select_tensor_dict(data, torch.tensor(one)) for one in cut], cut

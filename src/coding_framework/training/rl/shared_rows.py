@@ -18,12 +18,8 @@ from coding_framework.training.shared_beginning import shared_length
 Tokens = tuple[int, ...]
 
 
-def cut_into_passes(
-    prompts: Sequence[Tokens], lengths: Sequence[int], most_tokens: int, at_least: int = 1
-) -> list[list[int]]:
-    """Rows of each pass, `at_least` so many; `lengths` are those of prompt and answer together."""
-    if at_least > len(prompts):
-        raise TrainingError(f"{len(prompts)} rows cannot make {at_least} passes")
+def cut_into_passes(prompts: Sequence[Tokens], lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
+    """Rows of each pass; `lengths` are those of prompt and answer together."""
     found: list[list[int]] = []
     for family in _families(prompts):
         rows: list[int] = []
@@ -33,11 +29,19 @@ def cut_into_passes(
                 rows = []
             rows = [*rows, row]
         found.append(rows)
-    while len(found) < at_least:
+    return found
+
+
+def cut_further(passes: Sequence[list[int]], wanted: int) -> list[list[int]]:
+    """As many passes as are wanted, or as there are already: the largest are halved."""
+    found = list(passes)
+    while len(found) < wanted:
         largest = max(found, key=len)
+        if len(largest) == 1:
+            raise TrainingError(f"{len(found)} rows cannot make {wanted} passes")
         half = len(largest) // 2
-        found += [largest[:half], largest[half:]]
         found.remove(largest)
+        found += [largest[:half], largest[half:]]
     return found
 
 
