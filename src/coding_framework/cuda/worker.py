@@ -84,6 +84,11 @@ class Worker:
         with self._lock:
             self._discard(graceful=True)
 
+    def kill(self) -> None:
+        """End the process at once, whatever it is at."""
+        with self._lock:
+            self._discard()
+
     def __enter__(self) -> Worker:
         return self
 

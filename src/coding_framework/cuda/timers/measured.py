@@ -1,7 +1,8 @@
 """Time on a GPU: cold L2, fresh contents, the reference in turn, every timed output verified.
 
-The order of things: the candidate's process runs all timed calls and leaves its outputs in memory;
-the verifier's process draws the same inputs, computes the answers in float64 and compares every
+The order of things: one call on the timed shape, verified, so that what hangs or is wrong there keeps nobody
+waiting; then the candidate's process, alone on the device, runs all timed calls and leaves its outputs in
+memory; the verifier's process draws the same inputs, computes the answers in float64 and compares every
 element of every call; only then are the times looked at. See docs/judge.md for why each step is there.
 """
 
@@ -55,11 +56,16 @@ from coding_framework.records import (
 
 WARM_UPS = 3
 """First calls of a module load its code and raise the clocks; they are verified and not timed."""
+LEAST_CALLS = WARM_UPS + 18
+"""Of a slow kernel; those with the reference are every third of them."""
+_ENOUGH_SHARE = 0.25
+"""Of the limit, after which a slow kernel is not called more often than that."""
 PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
 Turns = tuple[int, ...]
 """Of each call, in order."""
+_TRIAL: Turns = (0,)
 _TORCH_NAMES = {"eager": "pytorch eager", "compile": "torch.compile"}
 NUMS_OF_SLOTS = (13, 7, 5, 4, 2)
 """How many places buffers take in turn, the first for which there is memory: a time depends on where they
@@ -93,12 +99,14 @@ class MeasuredTimer:
         self._verifier.prepare()
         num_checks = len(progress.checks)
         turns = secret_turns(self._num_sets(subject.task))
+        self._try(subject, progress)
 
         def measure() -> MeasureOutcome:
             del progress.checks[num_checks:]  # the timed calls are one check, however often they are made
             return self._measured(subject, turns, progress)
 
         outcome = until_clocks_agree(measure)
+        turns = turns[: len(outcome.candidate_us)]
         others = {str(kind): self._torch_us(subject.task, kind) for kind in self._config.torch_baselines}
         timing = self._timing(subject.task, outcome, turns, others)
         return timing, profile_with_ncu(subject) if self._config.profile else None
@@ -106,10 +114,19 @@ class MeasuredTimer:
     def close(self) -> None:
         """Executor and verifier belong to others."""
 
+    def _try(self, subject: Subject, progress: Progress) -> None:
+        """One call, verified: of what hangs or is wrong on the timed shape no more than that is made."""
+        request = replace(self._request(subject, _TRIAL), is_trial=True)
+        self._verified(subject.task, request, _TRIAL, progress)
+
     def _measured(self, subject: Subject, turns: Turns, progress: Progress) -> MeasureOutcome:
-        """All timed calls, each of them verified."""
-        request = self._request(subject, turns)
-        self._executor.prepare()
+        """The timed calls, each of them verified."""
+        return self._verified(subject.task, self._request(subject, turns), turns, progress)
+
+    def _verified(
+        self, task: Task, request: MeasureRequest, turns: Turns, progress: Progress
+    ) -> MeasureOutcome:
+        """What the calls came to; every one that was made must have been right."""
         stale = self._executor.stale_arena(request)
         if stale:
             with gpu_lease(self._config.gpu_index, shared=True):
@@ -119,9 +136,9 @@ class MeasuredTimer:
             words = without_sizes(outcome.fault.message)
             raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")
         with gpu_lease(self._config.gpu_index, shared=True):
-            results = self._verifier.verify(self._verification(subject.task, request, outcome))
-        progress.checks.append(_summary(subject.task, turns, results))
-        _require_right(subject.task, progress.checks[-1], results)
+            results = self._verifier.verify(self._verification(task, request, outcome))
+        progress.checks.append(_summary(task, turns, results))
+        _require_right(task, progress.checks[-1], results)
         return outcome
 
     def _request(self, subject: Subject, turns: Turns) -> MeasureRequest:
@@ -136,6 +153,9 @@ class MeasuredTimer:
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=output_arrays(task),
             sets=input_sets(task, turns),
+            least_calls=LEAST_CALLS,
+            limit_s=self._config.gpu_run_timeout_s,
+            enough_s=_ENOUGH_SHARE * self._config.gpu_run_timeout_s,
         )
         return with_slots(request, self._executor.facts.arena_bytes)
 
@@ -153,7 +173,7 @@ class MeasuredTimer:
             dimensions=task.measured_shape,
             inputs=request.inputs,
             outputs=request.outputs,
-            sets=request.sets,
+            sets=request.sets[: len(outcome.candidate_us)],
             arena=outcome.arena,
             places=outcome.places,
             sums=outcome.sums,
@@ -355,7 +375,8 @@ def _require_right(task: Task, summary: ShapeCheck, results: tuple[SetResult, ..
     if not summary.passed:
         count = sum(bool(result.num_wrong) for result in results)
         words = wrong_result_words(task, summary)
-        raise Rejected(Verdict.WRONG_RESULT, f"{words} (in {count} of {len(results)} timed calls)")
+        often = f" (in {count} of {len(results)} timed calls)" if len(results) > 1 else ""
+        raise Rejected(Verdict.WRONG_RESULT, words + often)
     late = next((result.late_output for result in results if result.late_output), None)
     if late:
         raise Rejected(

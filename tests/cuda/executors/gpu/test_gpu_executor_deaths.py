@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,38 @@ def test_a_context_of_the_slower_kind_is_replaced_once_both_kinds_are_known() ->
     second.prepare()
     second.prepare()
     assert second._worker.asked == ["warm_up", "launch_cost_us", "renew", "launch_cost_us"]  # type: ignore[attr-defined]
+
+
+def test_a_trial_takes_the_context_that_there_is() -> None:
+    here = executor(None, None, MEASURED)
+    here.measure(replace(MEASURE, is_trial=True), timeout_s=1)
+    assert "launch_cost_us" not in here._worker.asked  # type: ignore[attr-defined]
+
+
+def test_what_still_runs_is_ended_before_the_device_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    @contextmanager
+    def lease(device_index: int, *, shared: bool = False) -> Iterator[None]:
+        yield
+        seen.append("shared" if shared else "alone")
+
+    monkeypatch.setattr("coding_framework.cuda.executors.gpu.executor.gpu_lease", lease)
+    monkeypatch.setattr(ScriptedWorker, "kill", lambda _: seen.append("killed"))
+    endless = MeasureOutcome(ExecutionFault(FaultKind.TIMEOUT, "too long"), is_poisoned=True)
+    assert executor(None, endless).measure(replace(MEASURE, is_trial=True), timeout_s=1) == endless
+    assert seen[:3] == ["shared", "killed", "alone"]
+
+
+def test_memory_is_let_go_before_a_context_is_chosen_and_kept_afterwards() -> None:
+    answer = MeasureOutcome(None, candidate_us=(1.0,), arena=b"first", arena_capacity=2**40)
+    here = executor(None, None, answer, None, None, answer)
+    trial = replace(MEASURE, is_trial=True)
+    here.measure(trial, timeout_s=1)
+    assert here.stale_arena(trial) == b""
+    assert here.stale_arena(MEASURE) == b"first"
+    here.measure(MEASURE, timeout_s=1)
+    assert here.stale_arena(MEASURE) == b""
 
 
 def test_a_process_that_does_not_start_is_ours() -> None:

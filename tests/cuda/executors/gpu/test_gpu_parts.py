@@ -503,7 +503,7 @@ def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch
         for waiting, thread in enumerate(threads, start=1):
             thread.start()
             deadline = time.monotonic() + 20
-            while num_waiting(tmp_path) < waiting:
+            while num_at_door(tmp_path) < 1 + waiting:
                 assert time.monotonic() < deadline
                 time.sleep(0.001)
     for thread in threads:
@@ -511,11 +511,33 @@ def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch
     assert order == ["timing", "timing", "check"]
 
 
-def num_waiting(folder: Path) -> int:
-    """How many wait for a lock on a file of this folder, by the kernel's own list."""
-    inodes = {str(path.stat().st_ino) for path in folder.iterdir()}
-    lines = Path("/proc/locks").read_text().splitlines()
-    return sum("->" in line and line.split()[6].split(":")[-1] in inodes for line in lines)
+def num_at_door(folder: Path) -> int:
+    """How many keep the door or wait for it, by the kernel's own list."""
+    inodes = {str(path.stat().st_ino) for path in folder.glob("*-door.lock")}
+    lines = [line.replace("-> ", "") for line in Path("/proc/locks").read_text().splitlines()]
+    return sum(line.split()[5].split(":")[-1] in inodes for line in lines)
+
+
+def test_the_door_opens_for_others_while_somebody_stays_long(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    timed = threading.Event()
+
+    def timing() -> None:
+        with gpu_lease(0):
+            timed.set()
+
+    thread = threading.Thread(target=timing)
+    with gpu_lease(0, shared=True):
+        thread.start()
+        while num_at_door(tmp_path) == 0:
+            time.sleep(0.001)
+        with ThreadPoolExecutor(1) as others:
+            others.submit(_share_for_a_moment).result(timeout=20)
+        assert not timed.is_set()
+    assert timed.wait(20)
+    thread.join()
 
 
 def test_those_who_share_are_in_together_and_a_timing_waits_for_them(

@@ -53,7 +53,7 @@ def launched(
         here=SimpleNamespace(
             harness=seen, stream=None, flush_address=0, flush_bytes=4, events=lambda _: [None] * 6
         ),
-        request=SimpleNamespace(**names, slot=lambda _: 0),
+        request=SimpleNamespace(**names, slot=lambda _: 0, is_trial=False),
         places=layout.at(0),
         candidate=[["candidate"] * candidate] * CALLS,
         reference=[["reference"] * reference],

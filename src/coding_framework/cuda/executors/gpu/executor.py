@@ -115,7 +115,7 @@ class GpuExecutor:
         self._keeps_memory = answer.keeps_memory
         if answer.is_poisoned:
             with gpu_lease(self._device_index, shared=True):
-                self._replace()
+                self._end()
         return answer
 
     def _run_staged(self, runs: tuple[ExecutionRequest, ...], timeout_s: float, *, shared: bool) -> RunAnswer:
@@ -133,7 +133,7 @@ class GpuExecutor:
             return answer
 
     def measure(self, request: MeasureRequest, *, timeout_s: float) -> MeasureOutcome:
-        """The timed calls; the device is held alone for them, and shared before and after."""
+        """The calls; the device is held alone for them, and shared before and after."""
         try:
             outcome = once_more(lambda: self._measure(request, timeout_s))
         except WorkerNotStarted:
@@ -141,7 +141,7 @@ class GpuExecutor:
         except WorkerDied as error:
             return MeasureOutcome(_lost(error, timeout_s))
         if outcome.is_poisoned:
-            self._replace()
+            self._end()
         elif outcome.arena:
             if outcome.arena != self._arena:  # a fresh process has an arena of its own
                 self._drop_arena()
@@ -152,7 +152,8 @@ class GpuExecutor:
         """Prepare, run, collect, in one process; the first that fails is the outcome."""
         with self._losing_it_if_it_ends():
             self._warm_up()
-            self._choose_context()
+            if not request.is_trial:
+                self._choose_context()
             self._holds_memory = True
             failed: MeasureOutcome | None
             with gpu_lease(self._device_index, shared=True):
@@ -165,6 +166,8 @@ class GpuExecutor:
                 except WorkerTimeout as error:
                     self._lose()
                     return MeasureOutcome(_lost(error, timeout_s))
+                if failed is not None and failed.is_poisoned:
+                    self._end()  # what may be running is over before anybody else begins
             if failed is not None:
                 return failed
             with gpu_lease(self._device_index, shared=True):
@@ -183,14 +186,17 @@ class GpuExecutor:
             raise
 
     def stale_arena(self, request: MeasureRequest | None = None) -> bytes:
-        """The handle that nobody may use any more: its process is gone, or `request` outgrows it.
-
-        Empty where there is none.
+        """The handle that nobody may use any more: its process or context is gone, or is about to go for
+        `request`, or that outgrows it. Empty where there is none.
         """
-        if request is not None and self._arena and arena_bytes(request) > self._arena_capacity:
+        if request is not None and self._arena and self._is_in_the_way_of(request):
             self._drop_arena()
         stale, self._stale = self._stale, b""
         return stale
+
+    def _is_in_the_way_of(self, request: MeasureRequest) -> bool:
+        chooses_context = not (request.is_trial or self._times_truly)
+        return chooses_context or arena_bytes(request) > self._arena_capacity
 
     @property
     def holds_memory(self) -> bool:
@@ -256,6 +262,11 @@ class GpuExecutor:
 
     def _replace(self) -> None:
         self._worker.close()
+        self._lose()
+
+    def _end(self) -> None:
+        """At once: a context that is lost, or still at work, has nothing to put in order."""
+        self._worker.kill()
         self._lose()
 
     def _lose(self) -> None:

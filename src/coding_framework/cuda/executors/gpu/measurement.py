@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from cuda.bindings import driver
 
+from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.gpu.arena import download
 from coding_framework.cuda.executors.gpu.driver import CudaError, call, memset
@@ -44,7 +45,14 @@ from coding_framework.cuda.executors.gpu.session import (
     session,
 )
 
+_TRIAL_SLACK = 1.5
+"""A trial is not timed well: what is only a little too slow is found out later."""
+_POLL_S = 0.0005
 _RESIDENCY = re.compile(r"evict_last|createpolicy|cache_hint|prefetch|applypriority")
+
+
+class _StillRunning(KernelFault):
+    """The device will be at it until this process ends."""
 
 
 @dataclass
@@ -65,6 +73,8 @@ class _Bench:
     queue: QueuePlaces = field(default_factory=QueuePlaces)
     events: list[list[Any]] = field(default_factory=list)
     wall_us: list[float] = field(default_factory=list)
+    span_us: list[float] = field(default_factory=list)
+    """Rounds that ended, by the host's clock and by the device's."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,8 @@ class _Round:
 
     start: float
     """By the host's clock."""
+    begin: Any
+    """The event before the first of them."""
     end: Any
     """The event after the last of them."""
 
@@ -85,7 +97,7 @@ def prepare(request: MeasureRequest) -> MeasureOutcome | None:
 
 
 def run_prepared() -> MeasureOutcome | None:
-    """Every set once: the only part for which the device must be held alone."""
+    """The calls: the only part for which the device must be held alone."""
     return _guarded(_PREPARED[0].here, lambda: _run_sets(_PREPARED[0]))
 
 
@@ -112,6 +124,9 @@ def _guarded(here: Session, step: Callable[[], None]) -> MeasureOutcome | None:
     try:
         step()
         return None
+    except _StillRunning as fault:
+        _PREPARED.clear()  # nothing of it can be unloaded
+        return MeasureOutcome(fault.fault, is_poisoned=True)
     except KernelFault as fault:
         failed = MeasureOutcome(fault.fault)
     except CudaError as error:
@@ -126,17 +141,68 @@ def _guarded(here: Session, step: Callable[[], None]) -> MeasureOutcome | None:
 
 
 def _run_sets(bench: _Bench) -> None:
-    """Rounds of a few calls; a round is put on the stream while the one before it runs."""
+    """Rounds of a few calls; a round is put on the stream while the one before it runs.
+
+    The first is waited for before anything follows it, because it shows whether the rest can be made in time.
+    """
     numbers = range(len(bench.request.sets))
     running: _Round | None = None
     try:
         for first in numbers[::REFERENCE_EVERY]:
+            if _is_enough(bench, first):
+                break
             running = _begin(bench, numbers[first : first + REFERENCE_EVERY], running)
+            if first == 0 and not bench.request.is_trial:
+                _await(bench, running)
+                running = None
+                _require_pace(bench)
         _await(bench, running)
     finally:
         bench.here.gate.open()  # nothing waits for ever behind a launch that failed
     call(driver.cuStreamSynchronize(bench.here.stream))
-    bench.transfer_us = _transfer_us(bench)
+    if not bench.request.is_trial:
+        bench.transfer_us = _transfer_us(bench)
+
+
+def _is_enough(bench: _Bench, made: int) -> bool:
+    """Whether a slow kernel was called often enough: its time is long beside whatever it scatters by."""
+    return made >= bench.request.least_calls and sum(bench.span_us) > 1e6 * bench.request.enough_s
+
+
+def _require_end(request: MeasureRequest, begun: Any, ended: Any) -> None:
+    """The end of a trial's call, in time by a clock that starts when the call does.
+
+    The clock is read first: however late this process comes to look, a call that has ended is not late.
+    Nothing is put behind the call before, because a first launch can wait for it for ever.
+    """
+    call(driver.cuEventSynchronize(begun))
+    start = time.perf_counter()
+    while True:
+        taken_s = time.perf_counter() - start
+        if driver.cuEventQuery(ended)[0] != driver.CUresult.CUDA_ERROR_NOT_READY:
+            return
+        if taken_s > _TRIAL_SLACK * _limit_of_call_s(request):
+            raise _StillRunning(FaultKind.TIMEOUT, _too_long(request, 1e3 * taken_s, "over "))
+        time.sleep(_POLL_S)
+
+
+def _require_pace(bench: _Bench) -> None:
+    """End what would be over the limit before it is; the process is kept, and nobody waits for it."""
+    fastest_us = min(_elapsed(bench, 1, 2))
+    if fastest_us > 1e6 * _limit_of_call_s(bench.request):
+        raise KernelFault(FaultKind.TIMEOUT, _too_long(bench.request, fastest_us / 1e3))
+
+
+def _limit_of_call_s(request: MeasureRequest) -> float:
+    return request.limit_s / max(request.least_calls, 1)
+
+
+def _too_long(request: MeasureRequest, taken_ms: float, about: str = "") -> str:
+    return (
+        f"a call takes {about}{taken_ms:.0f} ms, too long for {request.least_calls} calls within "
+        f"{request.limit_s:g} s: do less work, spread it over more threads, or look for a loop that never "
+        "ends"
+    )
 
 
 def _begin(bench: _Bench, numbers: range, before: _Round | None) -> _Round:
@@ -155,7 +221,8 @@ def _begin(bench: _Bench, numbers: range, before: _Round | None) -> _Round:
         bench.here.gate.open()
     else:
         _enqueue(bench, numbers)
-    return _Round(start, _end_of(bench.events[-len(numbers) :]))
+    events = bench.events[-len(numbers) :]
+    return _Round(start, events[0][0], _end_of(events))
 
 
 def _enqueue(bench: _Bench, numbers: range) -> None:
@@ -164,10 +231,11 @@ def _enqueue(bench: _Bench, numbers: range) -> None:
 
 
 def _await(bench: _Bench, running: _Round | None) -> None:
-    """Its end, and how long it took by the host's clock."""
+    """Its end, and how long it took by both clocks."""
     if running is not None:
         call(driver.cuEventSynchronize(running.end))
         bench.wall_us.append((time.perf_counter() - running.start) * 1e6)
+        bench.span_us.append(1e3 * call(driver.cuEventElapsedTime(running.begin, running.end)))
 
 
 def _end_of(events: list[list[Any]]) -> Any:
@@ -233,6 +301,8 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     call(driver.cuEventRecord(events[1], stream))
     _fire_all(bench, bench.candidate[number])
     call(driver.cuEventRecord(events[2], stream))
+    if bench.request.is_trial:
+        _require_end(bench.request, *events[1:3])
     _sum_up(bench, number, contents)
     call(driver.cuEventRecord(events[3], stream))
     if number % REFERENCE_EVERY == 0:
@@ -303,14 +373,14 @@ def _outcome(bench: _Bench) -> MeasureOutcome:
     if stray is not None:
         return MeasureOutcome(stray_write(stray.split()[-1]))
     num_arrays = len(bench.request.inputs) + len(bench.request.outputs)
-    sums = np.empty((len(bench.request.sets), num_arrays), np.uint64)
+    sums = np.empty((len(bench.events), num_arrays), np.uint64)
     download(bench.places["sums"].address, sums, bench.here.stream)
     outputs = [bench.places[f"output {array.name}"] for array in bench.request.outputs]
     return MeasureOutcome(
         fault=None,
         candidate_us=_elapsed(bench, 1, 2),
         reference_us=_elapsed(bench, 4, 5, every=REFERENCE_EVERY),
-        span_us=_spans(bench),
+        span_us=tuple(bench.span_us),
         wall_us=tuple(bench.wall_us),
         transfer_us=bench.transfer_us,
         arena=bench.here.arena.handle,
@@ -323,13 +393,6 @@ def _outcome(bench: _Bench) -> MeasureOutcome:
 def _elapsed(bench: _Bench, first: int, last: int, *, every: int = 1) -> tuple[float, ...]:
     each = (call(driver.cuEventElapsedTime(e[first], e[last])) for e in bench.events[::every])
     return tuple(1e3 * milliseconds for milliseconds in each)
-
-
-def _spans(bench: _Bench) -> tuple[float, ...]:
-    """Each round by the device's clock, from its first step to its last."""
-    rounds = [bench.events[at : at + REFERENCE_EVERY] for at in range(0, len(bench.events), REFERENCE_EVERY)]
-    each = ((events[0][0], _end_of(events)) for events in rounds)
-    return tuple(1e3 * call(driver.cuEventElapsedTime(first, last)) for first, last in each)
 
 
 def _transfer_us(bench: _Bench) -> float:

@@ -7,6 +7,7 @@ one independent seed for each set, so that knowing one tells nothing of the next
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,6 +145,14 @@ class MeasureRequest:
     """One call each, the warm-up calls among them."""
     num_slots: int = 1
     """Places in memory that buffers take in turn; the candidate's outputs have one for each call."""
+    is_trial: bool = False
+    """One call, in whatever context there is, that says whether the others are worth making; never timed."""
+    least_calls: int = 0
+    """So many are made of a slow kernel, whatever they take."""
+    limit_s: float = math.inf
+    """Of the candidate's calls together."""
+    enough_s: float = math.inf
+    """Of the device's time; then no more calls are begun."""
 
     def slot(self, number: int) -> int:
         """Which of them a call has."""
