@@ -12,38 +12,39 @@ from tests_support import EvaluationFactory
 
 def test_a_text_is_known_for_its_task_alone(evaluations: EvaluationFactory) -> None:
     memory, passed = VerdictMemory(), evaluations.passed()
-    memory.keep("digest", "", passed)
-    assert memory.by_text(passed.task, "digest") is passed
+    memory.keep("task", "digest", "", passed)
+    assert memory.by_text("task", "digest") is passed
     assert memory.by_text("another task", "digest") is None
-    assert memory.by_text(passed.task, "other") is None
+    assert memory.by_text("task", "other") is None
 
 
 def test_code_is_known_once_it_has_passed(evaluations: EvaluationFactory) -> None:
     memory, passed = VerdictMemory(), evaluations.passed()
-    memory.keep("one", "code", passed)
-    memory.keep("two", "", passed)
-    assert memory.by_code("code") is passed
-    assert memory.codes(passed.task) == {"code"}
+    memory.keep("task", "one", "code", passed)
+    memory.keep("task", "two", "", passed)
+    assert memory.by_code("task", "code") is passed
+    assert memory.codes("task") == {"code"}
     assert memory.codes("another task") == frozenset()
+    assert memory.by_code("another task", "code") is None
 
 
 def test_a_rejection_is_never_known_by_its_code(evaluations: EvaluationFactory) -> None:
     memory, failed = VerdictMemory(), evaluations.failed(Verdict.WRONG_RESULT)
-    memory.keep("one", "code", failed)
-    assert memory.by_code("code") is None
-    assert memory.codes(failed.task) == frozenset()
+    memory.keep("task", "one", "code", failed)
+    assert memory.by_code("task", "code") is None
+    assert memory.codes("task") == frozenset()
 
 
 def test_the_least_recently_used_go_first(evaluations: EvaluationFactory) -> None:
     memory, passed = VerdictMemory(limit=2), evaluations.passed()
-    memory.keep("one", "code one", passed)
-    memory.keep("two", "code two", passed)
-    assert memory.by_text(passed.task, "one")
-    assert memory.by_code("code one")
-    memory.keep("three", "code three", passed)
-    assert memory.by_text(passed.task, "two") is None
-    assert memory.by_text(passed.task, "one") is not None
-    assert memory.codes(passed.task) == {"code one", "code three"}
+    memory.keep("task", "one", "code one", passed)
+    memory.keep("task", "two", "code two", passed)
+    assert memory.by_text("task", "one")
+    assert memory.by_code("task", "code one")
+    memory.keep("task", "three", "code three", passed)
+    assert memory.by_text("task", "two") is None
+    assert memory.by_text("task", "one") is not None
+    assert memory.codes("task") == {"code one", "code three"}
 
 
 def test_a_restated_pass_speaks_of_the_new_candidate(evaluations: EvaluationFactory) -> None:

@@ -12,8 +12,8 @@ from source_support import OWN, OWN_FOLDER, SAXPY, archive, checkout, every_kind
 
 from coding_framework.agents.prompts import generator_messages
 from coding_framework.config import FrameworkConfig, TasksConfig
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.data.sources.book import find_task, read_sources, task_book
-from coding_framework.data.sources.identity import task_digest
 from coding_framework.data.sources.opening import open_source
 from coding_framework.data.sources.protocol import BrokenTask, KernelSource
 from coding_framework.data.sources.run_tasks import changes_since, lost_oracles, with_kept_tasks

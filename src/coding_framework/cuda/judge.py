@@ -31,6 +31,7 @@ from coding_framework.cuda.executors.emulator.device_model import H200, DeviceMo
 from coding_framework.cuda.executors.host.executor import HostExecutor
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.secrecy import secrets_of
+from coding_framework.cuda.task_identity import code_digest
 from coding_framework.cuda.verdicts import (
     compile_error_words,
     contract_words,
@@ -126,7 +127,7 @@ class Judge:
             progress.compilation = self._compiler.compile(candidate.source)
             if not progress.compilation.success:
                 _reject_uncompiled(progress.compilation)
-        secrets = secrets_of(self.config.secret, task, plan, progress.compilation)
+        secrets = secrets_of(self.config.secret, code_digest(task, plan, progress.compilation))
         subject = Subject(task, plan, progress.compilation, secrets)
         progress.deadline = time.monotonic() + self._backend.total_timeout_s
         with progress.gate(Gate.CHECK):

@@ -16,7 +16,7 @@ from coding_framework.config import JudgeConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.contract import ContractViolation, parse_launch_plan
 from coding_framework.cuda.judge import Judge
-from coding_framework.cuda.secrecy import code_digest
+from coding_framework.cuda.task_identity import code_digest
 from coding_framework.records import Candidate, CompilationResult, Evaluation, Finding, ModuleTask, Task
 
 

@@ -25,6 +25,7 @@ from pydantic import Field
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.lane_process import ProcessLane
 from coding_framework.cuda.lanes import JudgeLane, Lane, LaneAnswer
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.cuda.verdict_memory import VerdictMemory, restated
 from coding_framework.errors import JudgeFault
 from coding_framework.records import Candidate, CompilationResult, Evaluation, ModuleTask, Record, Task
@@ -147,7 +148,7 @@ class JudgePool:
 
     def judge(self, task: Task | ModuleTask, candidate: Candidate) -> Evaluation:
         """One judgement, on the next free lane."""
-        key = (task.name, candidate.digest)
+        key = (f"{task.name} {task_digest(task)}", candidate.digest)
         known = self._memory.by_text(*key)
         if known is not None:
             self._count("num_remembered")
@@ -203,8 +204,8 @@ class JudgePool:
     ) -> Evaluation:
         """Judge, remember, and let everybody know who asked for the same meanwhile."""
         try:
-            code_key, evaluation = self._judge_anew(task, candidate)
-            self._memory.keep(candidate.digest, code_key, evaluation)
+            code_key, evaluation = self._judge_anew(key[0], task, candidate)
+            self._memory.keep(*key, code_key, evaluation)
             mine.set_result(evaluation)
             return evaluation
         except BaseException as error:
@@ -214,11 +215,13 @@ class JudgePool:
             with self._lock:
                 del self._asked[key]
 
-    def _judge_anew(self, task: Task | ModuleTask, candidate: Candidate) -> tuple[str, Evaluation]:
-        answer = self._ask(task, candidate, self._memory.codes(task.name))
+    def _judge_anew(
+        self, known_as: str, task: Task | ModuleTask, candidate: Candidate
+    ) -> tuple[str, Evaluation]:
+        answer = self._ask(task, candidate, self._memory.codes(known_as))
         self._count_compilation(answer.compilation)
         if answer.evaluation is None:
-            passed = self._memory.by_code(answer.code_key)
+            passed = self._memory.by_code(known_as, answer.code_key)
             if passed is not None and answer.compilation is not None:
                 self._count("num_shared")
                 return answer.code_key, restated(

@@ -10,13 +10,9 @@ Not repeatable either way: limits by the clock on the wall, and times that are m
 
 from __future__ import annotations
 
-import hashlib
 import random
 
 from coding_framework.config import JudgeConfig
-from coding_framework.records import CompilationResult, LaunchPlan, Task
-
-_PLACES = {"launches": {"__all__": {"line", "text"}}, "scratch": {"__all__": {"line"}}}
 
 
 class Secrets:
@@ -32,18 +28,9 @@ class Secrets:
         return self._random.randrange(limit)
 
 
-def secrets_of(secret: str | None, task: Task, plan: LaunchPlan, compilation: CompilationResult) -> Secrets:
-    """For one judgement of this code."""
-    if secret is None:
-        return Secrets()
-    return Secrets("\0".join((secret, code_digest(task, plan, compilation))))
-
-
-def code_digest(task: Task, plan: LaunchPlan, compilation: CompilationResult) -> str:
-    """Equal for code that is launched in the same way for the same task, whatever its text."""
-    code = compilation.ptx_key or compilation.ptx or ""
-    words = (task.name, plan.model_dump_json(exclude=_PLACES), code)
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()
+def secrets_of(secret: str | None, code: str) -> Secrets:
+    """For one judgement of the code with this digest (`task_identity.code_digest`)."""
+    return Secrets() if secret is None else Secrets("\0".join((secret, code)))
 
 
 def repeatable(judge: JudgeConfig, seed: int) -> JudgeConfig:

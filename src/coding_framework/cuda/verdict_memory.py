@@ -16,13 +16,16 @@ MAX_REMEMBERED = 4096
 
 
 class VerdictMemory:
-    """Evaluations by (task, text) and, for those that passed, by code key. Safe between threads."""
+    """Evaluations by task and text and, for those that passed, by task and code key. Safe between threads.
+
+    A task is told by its name and its digest.
+    """
 
     def __init__(self, limit: int = MAX_REMEMBERED) -> None:
         self._limit = limit
         self._lock = threading.Lock()
         self._by_text: OrderedDict[tuple[str, str], Evaluation] = OrderedDict()
-        self._by_code: OrderedDict[str, Evaluation] = OrderedDict()
+        self._by_code: OrderedDict[tuple[str, str], Evaluation] = OrderedDict()
         self._codes_of_task: defaultdict[str, set[str]] = defaultdict(set)
 
     def by_text(self, task: str, digest: str) -> Evaluation | None:
@@ -33,12 +36,12 @@ class VerdictMemory:
                 self._by_text.move_to_end((task, digest))
             return found
 
-    def by_code(self, code_key: str) -> Evaluation | None:
+    def by_code(self, task: str, code_key: str) -> Evaluation | None:
         """The evaluation of a text with this code."""
         with self._lock:
-            found = self._by_code.get(code_key)
+            found = self._by_code.get((task, code_key))
             if found is not None:
-                self._by_code.move_to_end(code_key)
+                self._by_code.move_to_end((task, code_key))
             return found
 
     def codes(self, task: str) -> frozenset[str]:
@@ -46,21 +49,21 @@ class VerdictMemory:
         with self._lock:
             return frozenset(self._codes_of_task[task])
 
-    def keep(self, digest: str, code_key: str, evaluation: Evaluation) -> None:
+    def keep(self, task: str, digest: str, code_key: str, evaluation: Evaluation) -> None:
         """Remember one."""
         with self._lock:
-            self._by_text[(evaluation.task, digest)] = evaluation
+            self._by_text[(task, digest)] = evaluation
             if code_key and evaluation.passed and not evaluation.findings:
-                self._by_code[code_key] = evaluation
-                self._codes_of_task[evaluation.task].add(code_key)
+                self._by_code[(task, code_key)] = evaluation
+                self._codes_of_task[task].add(code_key)
             self._forget()
 
     def _forget(self) -> None:
         while len(self._by_text) > self._limit:
             self._by_text.popitem(last=False)
         while len(self._by_code) > self._limit:
-            code_key, evaluation = self._by_code.popitem(last=False)
-            self._codes_of_task[evaluation.task].discard(code_key)
+            (task, code_key), _ = self._by_code.popitem(last=False)
+            self._codes_of_task[task].discard(code_key)
 
 
 def restated(

@@ -17,11 +17,11 @@ from coding_framework.agents.prompts import default_contract
 from coding_framework.config import FrameworkConfig, JudgeConfig
 from coding_framework.cuda.compiler import CompilerSettings, CUDACompiler
 from coding_framework.cuda.pool import JudgePool
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.cuda.toolchain.detect import find_gpus
 from coding_framework.data.archives.verified_constants import with_verified_constants
 from coding_framework.data.problem_folder import BrokenProblem, FolderProblem, ProblemFolder
 from coding_framework.data.sources.book import find_task
-from coding_framework.data.sources.identity import task_digest
 from coding_framework.data.tasks.split import evaluation_tasks, held_out_names
 from coding_framework.errors import NotAvailableError, UserError
 from coding_framework.monitoring.evaluation_folder import EvaluatedTask, LeftOut

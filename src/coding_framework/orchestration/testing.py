@@ -7,7 +7,6 @@ may name them.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 
 from coding_framework.agents.test_cases import ExtraCase, parse_test_cases
@@ -39,19 +38,17 @@ async def tester_report(
         generation=generation,
         shapes=probe.visible_shapes,
         distributions=probe.distributions,
-        evaluation=evaluation.model_copy(update={"task": task.name}),
+        evaluation=evaluation,
     )
 
 
 def probing_task(task: Task, cases: Sequence[ExtraCase]) -> Task:
-    """The same task with the tester's cases in place of the visible shapes, under a name of its own.
+    """The same task with the tester's cases in place of the visible shapes.
 
-    Of its own, because judges remember verdicts by the name of the task. The judge goes through shapes
-    and distributions in step, so equal lengths give each shape the inputs that were asked for.
+    The judge goes through shapes and distributions in step, so equal lengths give each shape the inputs that
+    were asked for.
     """
     known = task.distributions
     drawn = tuple(case.distribution if case.distribution in known else known[0] for case in cases)
-    digest = hashlib.sha256(repr(tuple(cases)).encode()).hexdigest()[:12]
     shapes = tuple(dict(case.dimensions) for case in cases)
-    name = f"{task.name}~{digest}"
-    return task.model_copy(update={"name": name, "visible_shapes": shapes, "distributions": drawn})
+    return task.model_copy(update={"visible_shapes": shapes, "distributions": drawn})

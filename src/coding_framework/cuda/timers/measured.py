@@ -38,6 +38,7 @@ from coding_framework.cuda.executors.gpu.messages import (
 from coding_framework.cuda.executors.gpu.statistics import clocks_agree, middle_interval
 from coding_framework.cuda.inputs import input_distribution, mixed_kinds, plain_kinds
 from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.cuda.timers.modelled import baseline_subject
 from coding_framework.cuda.timers.ncu_profile import profile_with_ncu
@@ -143,13 +144,14 @@ class MeasuredTimer:
 
     def _request(self, subject: Subject, turns: Turns) -> MeasureRequest:
         task, shape = subject.task, subject.task.measured_shape
-        if task.baseline not in self._baselines:
-            self._baselines[task.baseline] = baseline_subject(task, self._compiler)
+        digest = task_digest(task)
+        if digest not in self._baselines:
+            self._baselines[digest] = baseline_subject(task, self._compiler)
         request = MeasureRequest(
             device_index=self._config.gpu_index,
             harness_cubin=self._harness_cubin,
             candidate=program_of(subject, shape),
-            reference=program_of(self._baselines[task.baseline], shape),
+            reference=program_of(self._baselines[digest], shape),
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=output_arrays(task),
             sets=input_sets(task, turns),
@@ -181,7 +183,8 @@ class MeasuredTimer:
 
     def _torch_us(self, task: Task, kind: str) -> float:
         """PyTorch's median for this task, once for each."""
-        if (task.name, kind) not in self._torch_medians:
+        key = task_digest(task), kind
+        if key not in self._torch_medians:
             turns = secret_turns(WARM_UPS + self._config.timed_launches)
             request = TorchBaselineRequest(
                 device_index=self._config.gpu_index,
@@ -195,8 +198,8 @@ class MeasuredTimer:
             )
             with gpu_lease(self._config.gpu_index):
                 times = self._verifier.time_torch(request)
-            self._torch_medians[task.name, kind] = typical_us(task, turns, times)[0]
-        return self._torch_medians[task.name, kind]
+            self._torch_medians[key] = typical_us(task, turns, times)[0]
+        return self._torch_medians[key]
 
     def _timing(
         self, task: Task, outcome: MeasureOutcome, turns: Turns, others: Mapping[str, float]

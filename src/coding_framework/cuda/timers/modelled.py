@@ -15,6 +15,7 @@ from coding_framework.cuda.executors.emulator.device_model import H200, DeviceMo
 from coding_framework.cuda.executors.emulator.time_model import profile_from_counters
 from coding_framework.cuda.rejection import Progress, Rejected
 from coding_framework.cuda.secrecy import Secrets, secrets_of
+from coding_framework.cuda.task_identity import code_digest, task_digest
 from coding_framework.cuda.timers.base import FLOOR_SLACK, floor_words
 from coding_framework.errors import JudgeFault
 from coding_framework.records import KernelTiming, ProfileReport, Task, Verdict
@@ -73,7 +74,8 @@ class ModelledTimer:
 
     def _baseline_time(self, task: Task) -> float:
         """The naive kernel under the same protocol, modelled once for each task."""
-        if task.baseline not in self._baseline_us:
+        digest = task_digest(task)
+        if digest not in self._baseline_us:
             subject = baseline_subject(task, self._compiler, self._config.secret)
             check = PlannedCheck(task.timing_shape, task.distributions[0], hidden=False)
             progress = Progress(deadline=time.monotonic() + self._config.total_timeout_s)
@@ -81,10 +83,10 @@ class ModelledTimer:
                 outcome = self._runner.run(subject, check, self._runner.draw(subject, check), progress)
             except Rejected as rejection:
                 raise JudgeFault(f"the baseline of {task.name} was rejected: {rejection}") from None
-            self._baseline_us[task.baseline] = profile_from_counters(
+            self._baseline_us[digest] = profile_from_counters(
                 outcome.counters, subject.compilation.resources, self._device
             )[0]
-        return self._baseline_us[task.baseline]
+        return self._baseline_us[digest]
 
     def _floor_us(self, task: Task) -> float:
         return self._device.floor_us(
@@ -106,4 +108,4 @@ def baseline_subject(task: Task, compiler: CUDACompiler, secret: str | None = No
     if not compilation.success:
         raise JudgeFault(f"the baseline of {task.name} does not compile: {compilation.errors}")
     plan = parse_launch_plan(task.baseline, task)
-    return Subject(task, plan, compilation, secrets_of(secret, task, plan, compilation))
+    return Subject(task, plan, compilation, secrets_of(secret, code_digest(task, plan, compilation)))

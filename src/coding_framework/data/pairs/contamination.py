@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coding_framework.cuda.inputs import draw_inputs
+from coding_framework.cuda.task_identity import smallest_shape
 from coding_framework.data.pairs.normal_code import normal_code, normal_ptx
-from coding_framework.data.sources.identity import smallest_shape
 from coding_framework.data.sources.module_as_task import computes
 from coding_framework.data.sources.module_text import normal_module
 from coding_framework.data.sources.module_traces import trace_modules

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 from pydantic import Field
 
 from coding_framework.config import TasksConfig
-from coding_framework.data.sources.identity import task_digest
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.data.sources.protocol import AnyTask, BrokenTask, KernelSource, KnownKernel
 from coding_framework.data.sources.sourced import CATALOGUE, SourcedTask
 from coding_framework.data.tasks import all_tasks, get_task

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from coding_framework.data.sources.identity import task_digest
+from coding_framework.cuda.task_identity import task_digest
 from coding_framework.data.sources.protocol import BrokenTask, KernelSource, KnownKernel, TaskItem, TaskSource
 from coding_framework.errors import ConfigError
 from coding_framework.plugins import load_object
