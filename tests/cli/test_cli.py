@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -40,8 +41,11 @@ def test_judge_tells_a_person_the_verdict_the_line_and_the_words() -> None:
     assert "y[i] = a[i] + b[i];" in answer.stdout
 
 
-def test_judge_reads_standard_input() -> None:
-    answer = cuda_rl("judge", "-", "--task", "scale", stdin=get_task("scale").baseline)
+@pytest.mark.parametrize("before", ["", "\ufeff"])
+def test_judge_reads_standard_input(before: str) -> None:
+    """Also what an editor saved with a byte-order mark and its own ends of lines."""
+    source = before + get_task("scale").baseline.replace("\n", "\r\n" if before else "\n")
+    answer = cuda_rl("judge", "-", "--task", "scale", stdin=source)
     assert answer.returncode == 0, answer.stderr
     assert "modelled speedup" in answer.stdout
 
@@ -54,6 +58,7 @@ def test_judge_reads_standard_input() -> None:
         (("judge", "empty.cu", "--task", "scale"), "empty.cu is empty"),
         (("judge", "huge.cu", "--task", "scale"), "huge.cu is larger than 200,000 bytes"),
         (("judge", "binary.cu", "--task", "scale"), "binary.cu is not UTF-8 text"),
+        (("judge", "pipe.cu", "--task", "scale"), "pipe.cu is no file; `-` reads the standard input"),
         (("judge", "right.cu", "--task", "scale", "--set", "judge.workerz=1"), "did you mean 'workers'"),
         (("tasks", "nothing_like_it"), "there is no task named 'nothing_like_it'"),
         (("train", "--config", "nothing"), "no config file nothing"),
@@ -75,6 +80,7 @@ def test_bad_input_gets_one_clear_message_and_an_exit_code(
     (tmp_path / "empty.cu").write_text(" \n")
     (tmp_path / "huge.cu").write_text("x" * 300_000)
     (tmp_path / "binary.cu").write_bytes(b"\xff\xfe\x00")
+    os.mkfifo(tmp_path / "pipe.cu")
     answer = cuda_rl(*arguments, cwd=tmp_path)
     assert answer.returncode == 2, (answer.returncode, answer.stderr)
     assert complaint in answer.stderr.replace("\n", " ")

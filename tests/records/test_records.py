@@ -70,6 +70,7 @@ def test_records_are_frozen_and_refuse_unknown_fields() -> None:
 def test_equal_candidates_have_equal_digests_and_contracts_are_told_apart() -> None:
     assert Candidate(source="x").digest == Candidate(source="x").digest
     assert Candidate(source="x").digest != Candidate(source="x", contract="module").digest
+    assert Candidate(source="\ufeffx") == Candidate(source="x"), "a byte-order mark is none of the text"
 
 
 def test_a_modelled_time_has_no_interval_and_a_measured_one_must() -> None:

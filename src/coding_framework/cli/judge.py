@@ -174,6 +174,8 @@ def read_source(file: Path) -> str:
 def _read_bounded(file: Path) -> bytes:
     from coding_framework.records import MAX_SOURCE_BYTES
 
+    if file.exists() and not file.is_file():
+        raise CandidateInputError(f"{file} is no file; `-` reads the standard input")
     with file.open("rb") as stream:
         return stream.read(MAX_SOURCE_BYTES + 1)
 

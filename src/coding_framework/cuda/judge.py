@@ -126,7 +126,7 @@ class Judge:
         with progress.gate(Gate.COMPILE):
             progress.compilation = self._compiler.compile(candidate.source)
             if not progress.compilation.success:
-                _reject_uncompiled(progress.compilation)
+                _reject_uncompiled(progress.compilation, candidate.source)
         secrets = secrets_of(self.config.secret, code_digest(task, plan, progress.compilation))
         subject = Subject(task, plan, progress.compilation, secrets)
         progress.deadline = time.monotonic() + self._backend.total_timeout_s
@@ -235,11 +235,11 @@ def _require_buffers_for_pointers(plan: LaunchPlan, task: Task, source: str) -> 
                 )
 
 
-def _reject_uncompiled(compilation: CompilationResult) -> NoReturn:
+def _reject_uncompiled(compilation: CompilationResult, source: str) -> NoReturn:
     if compilation.timed_out:
         raise Rejected(Verdict.COMPILE_TIMEOUT, "the compiler did not finish in time: simplify the code")
     line = compilation.errors[0].line if compilation.errors else None
-    raise Rejected(Verdict.COMPILE_ERROR, compile_error_words(compilation), line)
+    raise Rejected(Verdict.COMPILE_ERROR, compile_error_words(compilation, source), line)
 
 
 @lru_cache(maxsize=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from math import isnan
 
+from coding_framework.cuda.toolchain.missing_headers import missing_headers
 from coding_framework.records import (
     CompilationResult,
     Finding,
@@ -22,8 +23,8 @@ from coding_framework.records import (
 MAX_ERRORS_QUOTED = 3
 
 
-def compile_error_words(compilation: CompilationResult) -> str:
-    """The first errors with their source lines."""
+def compile_error_words(compilation: CompilationResult, source: str) -> str:
+    """The first errors with their source lines, and what is missing on top of the source."""
     quoted = []
     for error in compilation.errors[:MAX_ERRORS_QUOTED]:
         where = f"line {error.line}: " if error.line else ""
@@ -31,7 +32,9 @@ def compile_error_words(compilation: CompilationResult) -> str:
         quoted.append(f"{where}{error.message}{source}")
     more = len(compilation.errors) - len(quoted)
     text = "it does not compile. " + "; ".join(quoted)
-    return text + (f"; and {more} more errors" if more > 0 else "")
+    text += f"; and {more} more errors" if more > 0 else ""
+    missing = missing_headers(compilation.errors, source)
+    return text + "".join(f". `{name}` needs `#include <{header}>`" for header, name in missing.items())
 
 
 def shape_words(task: Task, dimensions: dict[str, int], *, hidden: bool) -> str:

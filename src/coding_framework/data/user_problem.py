@@ -161,7 +161,7 @@ def _compiled(task: Task, source: str, compiler: CUDACompiler, where: str) -> Na
         raise UserError(f"{where}: the naive kernel's launch plan is wrong: {violation}") from None
     compilation = compiler.compile(source)
     if compilation.ptx is None:
-        raise UserError(f"{where}: the naive kernel is wrong: {compile_error_words(compilation)}")
+        raise UserError(f"{where}: the naive kernel is wrong: {compile_error_words(compilation, source)}")
     return NaiveKernelOracle(compilation.ptx, task, plan, wide=False)
 
 

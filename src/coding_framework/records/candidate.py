@@ -6,7 +6,7 @@ import hashlib
 from functools import cached_property
 from typing import Literal
 
-from pydantic import Field, field_serializer
+from pydantic import Field, field_serializer, field_validator
 
 from coding_framework.records.base import Record
 from coding_framework.records.expression import ExpressionField
@@ -23,6 +23,12 @@ class Candidate(Record):
     """CUDA C++ with its launch plan in comments (contract `kernel`)."""
     contract: Contract = "kernel"
     """How the source is built and called."""
+
+    @field_validator("source")
+    @classmethod
+    def _begins_with_its_text(cls, source: str) -> str:
+        """Without the byte-order mark that some editors write."""
+        return source.removeprefix("\ufeff")
 
     @cached_property
     def digest(self) -> str:

@@ -46,6 +46,8 @@ HONEST = [
 
 WHOLE = [
     "#define CAT(a, b) a##b\n#define KERNEL(n) CAT(kernel_, n)\n__global__ void KERNEL(one)(float* x) {}",
+    '#define cudaCheck(x) do { if ((x) != 0) printf("%s", #x); } while (0)\nvoid f() { cudaCheck(1); }',
+    "#define cudaErrorCheck(x) (x)\n#define cudaSafeCall(x) (x)\n#define cuCheck(x) (x)\nint a = cuCheck(1);",
     '#define CHECK(x) do { if ((x) != 0) printf("%s", #x); } while (0)\nvoid f() { CHECK(1); }',
     "#if __has_include(<cuda_fp16.h>)\n#include <cuda_fp16.h>\n#endif\nint a;",
     '#include <iostream>\n#include <cuda/std/array>\n#include "cuda_runtime.h"\nint a;',

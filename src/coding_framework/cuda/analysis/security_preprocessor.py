@@ -52,7 +52,11 @@ _KEYWORDS = words(
     "TORCH_EXTENSION_NAME forward"
 )
 """What may not be redefined: keywords and the words of the contracts."""
-_PROTECTED = re.compile(r"cuda[A-Z]\w*|cu[A-Z][a-z]\w*|clock_gettime|gettimeofday|__CUDA\w*__|NDEBUG_JUDGE")
+_PROTECTED = re.compile(
+    r"(?!cu(?:da)?(?:Check|Chk|Safe|Assert|Verify|Try|Err(?:or)?Ch(?:ec)?k))"
+    r"(?:cuda[A-Z]\w*|cu[A-Z][a-z]\w*|clock_gettime|gettimeofday|__CUDA\w*__|NDEBUG_JUDGE)"
+)
+"""CUDA's own functions; nothing of it begins like the macros that everybody wraps its calls in."""
 _PRAGMA_FINE = re.compile(
     r"unroll\b|nounroll\b|once\b|nv_|nvcc|diag_|hd_warning_disable|nv_exec_check_disable|pack\b|omp\s+simd"
     r"|GCC\s+(diagnostic|unroll|ivdep|optimize|push_options|pop_options)|clang\s+(diagnostic|loop)|ivdep|region"

@@ -10,7 +10,7 @@ from typing import Literal
 from coding_framework.cuda.toolchain.diagnostics import parse_diagnostics
 from coding_framework.cuda.toolchain.messages import RawCompilation
 from coding_framework.cuda.toolchain.ptx_identity import code_digest, ptx_key
-from coding_framework.cuda.toolchain.ptxas_report import entry_names, parse_resources, plain_name
+from coding_framework.cuda.toolchain.ptxas_report import entry_names, is_template, parse_resources, plain_name
 from coding_framework.cuda.toolchain.source_scan import definition_order, kernel_line, line_of
 from coding_framework.errors import JudgeFault, WorkerDied
 from coding_framework.records.compilation import CompilationResult, Diagnostic
@@ -91,13 +91,20 @@ def _name_faults(entries: tuple[str, ...], source: str) -> tuple[Diagnostic, ...
     if not entries:
         message = "no kernel was generated: a __global__ template is compiled only where it is instantiated"
         return (Diagnostic(severity="error", message=message),)
-    mangled = definition_order(source, tuple(name for entry in entries if (name := plain_name(entry))))
-    return tuple(_missing_extern(name, source) for name in mangled[:_MAX_NAME_FAULTS])
+    mangled = {name: entry for entry in entries if (name := plain_name(entry))}
+    order = definition_order(source, tuple(mangled))[:_MAX_NAME_FAULTS]
+    return tuple(_missing_extern(name, source, of_template=is_template(mangled[name])) for name in order)
 
 
-def _missing_extern(name: str, source: str) -> Diagnostic:
+def _missing_extern(name: str, source: str, *, of_template: bool) -> Diagnostic:
     line = kernel_line(source, name)
-    message = f'kernel `{name}` must be declared extern "C", so that it can be launched by its name'
+    if of_template:
+        message = (
+            f"kernel `{name}` is a template, and its instances cannot be launched by name: make it a "
+            '`__device__` function and call it from an `extern "C" __global__` kernel'
+        )
+    else:
+        message = f'kernel `{name}` must be declared extern "C", so that it can be launched by its name'
     text = None if line is None else line_of(source, line)
     return Diagnostic(severity="error", message=message, line=line, source_line=text)
 

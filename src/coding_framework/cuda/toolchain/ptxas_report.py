@@ -48,10 +48,23 @@ def _resources(name: str, registers: int, text: str, architecture: str) -> Kerne
 
 def plain_name(mangled: str) -> str | None:
     """`foo` for `_Z3fooPf` or `_ZN2ns3fooEPf`; None when the name is not mangled."""
+    return None if (split := _split(mangled)) is None else split[0]
+
+
+def is_template(mangled: str) -> bool:
+    """Whether it names an instance of a template."""
+    return (split := _split(mangled)) is not None and split[1].startswith("I")
+
+
+def _split(mangled: str) -> tuple[str, str] | None:
+    """The last part of the name, and what follows: template arguments, then types of parameters."""
     if not mangled.startswith("_Z"):
         return None
+    is_nested = mangled.startswith("_ZN")
     rest, name = mangled[2:].removeprefix("N").removeprefix("L"), mangled
     while match := re.match(r"(\d+)", rest):
         start, length = match.end(), int(match[1])
         name, rest = rest[start : start + length], rest[start + length :]
-    return name
+        if not is_nested:
+            break
+    return name, rest

@@ -18,9 +18,15 @@ PLAIN_PRELUDE = "cf/plain.h"
 SOURCE_NAME = "kernel.cu"
 
 _INTERNAL = ("prelude.h", "plain.h", "type_traits.h", "limits.h", "math.h")
+_WITH_INTEGER_TYPES = (
+    *("cuda.h", "iostream", "fstream", "sstream", "iomanip", "ostream", "istream", "string", "string_view"),
+    *("memory", "chrono", "thread", "mutex", "atomic", "random", "stdexcept", "system_error", "locale"),
+    *("regex", "future", "condition_variable"),
+)
+"""Headers of which device code can use nothing but `uint32_t` and its like, which they bring elsewhere."""
 _FILES = {
     "float.h": ("float.h", "cfloat"),
-    "stdint.h": ("stdint.h", "cstdint", "inttypes.h", "cinttypes"),
+    "stdint.h": ("stdint.h", "cstdint", "inttypes.h", "cinttypes", *_WITH_INTEGER_TYPES),
     "stddef.h": ("stddef.h", "cstddef"),
     "stdio.h": ("stdio.h", "cstdio"),
     "stdlib.h": ("stdlib.h", "cstdlib"),
@@ -31,16 +37,14 @@ _FILES = {
 _IN_THE_PRELUDE = (
     *("math.h", "cmath", "limits.h", "climits", "limits", "type_traits", "utility", "assert.h", "cassert"),
     *("initializer_list", "sys/types.h", "new"),
-    *("cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_launch_parameters.h", "driver_types.h"),
+    *("cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "driver_types.h"),
     *("device_functions.h", "math_functions.h", "device_atomic_functions.h", "sm_20_intrinsics.h"),
     *("sm_30_intrinsics.h", "vector_types.h", "vector_functions.h", "builtin_types.h", "host_defines.h"),
 )
 _HOST_ONLY = (
-    *("iostream", "fstream", "sstream", "iomanip", "ostream", "istream", "iosfwd", "string", "string_view"),
-    *("vector", "map", "set", "unordered_map", "unordered_set", "list", "deque", "queue", "stack", "memory"),
-    *("chrono", "thread", "mutex", "atomic", "random", "stdexcept", "exception", "system_error", "locale"),
-    *("errno.h", "cerrno", "time.h", "ctime", "signal.h", "csignal", "stdarg.h", "cstdarg", "ctype.h"),
-    *("cctype", "unistd.h", "sys/time.h", "regex", "future", "condition_variable", "typeinfo", "optional"),
+    *("iosfwd", "vector", "map", "set", "unordered_map", "unordered_set", "list", "deque", "queue", "stack"),
+    *("exception", "errno.h", "cerrno", "time.h", "ctime", "signal.h", "csignal", "stdarg.h", "cstdarg"),
+    *("ctype.h", "cctype", "unistd.h", "sys/time.h", "typeinfo", "optional"),
 )
 _EMPTY = (*_IN_THE_PRELUDE, *_HOST_ONLY)
 _OVERLOADED = frozenset(

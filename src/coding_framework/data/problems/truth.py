@@ -64,7 +64,7 @@ def _wide_oracle(
 ) -> tuple[NaiveKernelOracle | None, str]:
     compilation = compiler.compile(widened(source))
     if compilation.ptx is None:
-        return None, f"its double form does not compile ({compile_error_words(compilation)[:200]})"
+        return None, f"its double form does not compile ({compile_error_words(compilation, source)[:200]})"
     return NaiveKernelOracle(compilation.ptx, narrow.task, narrow.plan, wide=True), ""
 
 
