@@ -22,6 +22,8 @@
 #   dapo      3 steps
 #   ppo       3 steps
 #   sleep     configs/one_gpu_24gb.toml, with vLLM asleep during the update: 3 steps
+#   sources   two steps on tasks of SOURCES, a TOML list (KernelBench files, archives), named by TASKS, another
+#             list; then an evaluation sampled by vLLM
 #
 # Their `gap` is the distance of what sampled to what is trained: it stays where it is only if new weights
 # reach vLLM.
@@ -73,6 +75,15 @@ small_training() { # FOLDER
     --set evaluation.samples_per_task=8
 }
 
+sources() { # FOLDER
+  cuda_rl train --config one_gpu ${MODEL:+--set "model.name=$MODEL"} --set run.output_dir="$1" \
+    --set sft.enabled=false --set rl.steps=2 --set rl.prompts_per_step=6 --set rl.group_size=4 \
+    --set rl.save_every=2 --set curriculum.enabled=false --set conversation.max_prompt_tokens=2048 \
+    --set conversation.max_response_tokens=1024 --set evaluation.samples_per_task=2 \
+    --set "tasks.sources=${SOURCES:?a TOML list of sources}" --set "tasks.train=${TASKS:?a TOML list of names}" \
+    --set 'tasks.held_out=["scale"]'
+}
+
 run_part() {
   case $1 in
     repeat) cuda_rl bench repeat --executor gpu --workers "$workers" ;;
@@ -89,6 +100,7 @@ run_part() {
     dapo) bench_rl dapo 3 --set rl.algorithm=dapo ;;
     ppo) bench_rl ppo 3 --set rl.algorithm=ppo ;;
     sleep) bench_train sleep 3 --config one_gpu_24gb --set sft.enabled=false --set rl.rollout_sleeps=true ;;
+    sources) sources "$folder/sources" ;;
     *) echo "no such part: $1" && return 2 ;;
   esac
 }

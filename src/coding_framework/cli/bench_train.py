@@ -52,9 +52,17 @@ def train(
             on_step = step("SFT", _WARM_UP + sft_steps)
             warm_start = bench_sft(chosen, path, steps=sft_steps, warm_up=_WARM_UP, on_step=on_step)
             release_memory()
-        result = bench_train(
-            chosen, machine, path, steps=steps, keep=keep, on_step=step("RL", steps)
-        ).model_copy(update={"sft": warm_start})
+            if not json:
+                show_sft(warm_start)
+        advance = step("RL", steps)
+
+        def on_rl_step(figures: RLStepFigures) -> None:
+            _tell(figures)
+            advance()
+
+        result = bench_train(chosen, machine, path, steps=steps, keep=keep, on_step=on_rl_step).model_copy(
+            update={"sft": warm_start}
+        )
     if json:
         print_record(result)
     else:
@@ -65,8 +73,6 @@ def _show(result: BenchTrainResult) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    if result.sft is not None:
-        show_sft(result.sft)
     from coding_framework.cli.output import stdout_console
 
     turns = f"{result.max_turns} turn{'' if result.max_turns == 1 else 's'}"
@@ -95,19 +101,18 @@ def _rows(result: BenchTrainResult) -> Iterator[tuple[str, str]]:
 def _steps_table(steps: tuple[RLStepFigures, ...]) -> object:
     from rich.table import Table
 
-    columns = ("step", "s", "sample", "judge", "update", "sync", "other", "new tokens", "gap", "card", "host")
-    table = Table(*columns)
+    from coding_framework.evaluation.bench.train_records import COLUMNS
+
+    table = Table(*COLUMNS)
     for step in steps:
-        seconds = (step.sampling_s, step.judging_s, step.update_s, step.sync_s, step.other_s)
-        card = "–" if step.card_memory_bytes is None else f"{step.card_memory_bytes / 2**30:.1f} GiB"
-        gap = "–" if step.logprob_gap is None else f"{step.logprob_gap:.4f}"
-        table.add_row(
-            str(step.step),
-            f"{step.seconds:.1f}",
-            *(f"{one:.1f}" for one in seconds),
-            f"{step.new_tokens:,}",
-            gap,
-            card,
-            f"{step.host_memory_bytes / 2**30:.1f} GiB",
-        )
+        table.add_row(*step.cells)
     return table
+
+
+def _tell(step: RLStepFigures) -> None:
+    """At once, on standard error: a run that is cut short has not been for nothing."""
+    from coding_framework.cli.output import stderr_console
+    from coding_framework.evaluation.bench.train_records import COLUMNS
+
+    words = ", ".join(f"{name} {cell}" for name, cell in zip(COLUMNS, step.cells, strict=True))
+    stderr_console().print(words, markup=False, highlight=False)

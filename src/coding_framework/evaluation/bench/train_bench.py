@@ -36,7 +36,7 @@ def bench_train(
     *,
     steps: int,
     keep: Path | None = None,
-    on_step: Callable[[], None] = lambda: None,
+    on_step: Callable[[RLStepFigures], None] = lambda _: None,
 ) -> BenchTrainResult:
     """Measure `steps` steps of a resolved config; with `keep` the run folder stays there."""
     if config.rl.adapters == "per_agent":
@@ -47,7 +47,7 @@ def bench_train(
 
     def note(step: int, values: dict[str, float]) -> None:
         seen.append(_figures(step, values))
-        on_step()
+        on_step(seen[-1])
         if len(seen) == steps:
             raise _Measured
 

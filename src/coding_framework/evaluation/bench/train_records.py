@@ -7,6 +7,8 @@ from pydantic import Field
 from coding_framework.evaluation.bench.sft_records import BenchSFTResult
 from coding_framework.records import Record
 
+COLUMNS = ("step", "s", "sample", "judge", "update", "sync", "other", "new tokens", "gap", "card", "host")
+
 
 class RLStepFigures(Record):
     """One step of RL: where its time went, and how much was done in it."""
@@ -44,6 +46,20 @@ class RLStepFigures(Record):
     def other_s(self) -> float:
         """The rest, where sampling and judging take turns: advantages, bookkeeping, waiting."""
         return self.seconds - self.sampling_s - self.judging_s - self.update_s - self.sync_s
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """As `COLUMNS` names them."""
+        parts = (self.sampling_s, self.judging_s, self.update_s, self.sync_s, self.other_s)
+        return (
+            str(self.step),
+            f"{self.seconds:.1f}",
+            *(f"{one:.1f}" for one in parts),
+            f"{self.new_tokens:,}",
+            "–" if self.logprob_gap is None else f"{self.logprob_gap:.4f}",
+            "–" if self.card_memory_bytes is None else f"{self.card_memory_bytes / 2**30:.1f} GiB",
+            f"{self.host_memory_bytes / 2**30:.1f} GiB",
+        )
 
 
 class BenchTrainResult(Record):
