@@ -10,14 +10,16 @@ is finite; different inputs of a task are drawn independently. The distributions
     integers        whole numbers from -8 to 8, so that short sums and products are exact in float32
     constant_rows   each row (last axis) holds one normal value of its own
     outliers        standard normal, of which one in 256 is multiplied by 100
+    far_below       even over [-800, -400): a maximum that begins at 0 shows
+    far_above       even over [400, 800): a minimum that begins at 0 shows
     mixed           each row (of a vector: each element) is of one of the task's distributions, at random
 
 Values are drawn in float64 and rounded once to the array's element type (through float32 for
 bfloat16); an int32 array gets the nearest whole numbers, so `large` and `integers` suit it best.
 
 Arrays with fewer axes than the task's first input (weights, biases, the vector of a matrix-vector
-product) are parameters: `large`, `small` and `constant_rows` draw them standard normal, because
-scaling data and parameters together would need error budgets so wide that they hide mistakes. A task
+product) are parameters: the kinds that scale or shift draw them standard normal, because to
+do so with data and parameters together would need error budgets so wide that they hide mistakes. A task
 can say more: `drawn_as` names inputs that are drawn from another distribution than the run's.
 It does not know tolerances or oracles.
 """
@@ -81,7 +83,7 @@ def plain_kinds(task: Task) -> tuple[Distribution, ...]:
 
 
 def _for_parameters(distribution: Distribution) -> Distribution:
-    return "normal" if distribution in ("large", "small", "constant_rows", "outliers") else distribution
+    return distribution if distribution in ("normal", "uniform", "integers") else "normal"
 
 
 def _generator(
@@ -122,6 +124,14 @@ def _outliers(generator: np.random.Generator, extents: _Extents) -> _Floats:
     return np.where(generator.integers(0, 256, extents, dtype=np.uint8) == 0, 100.0 * values, values)
 
 
+def _far_below(generator: np.random.Generator, extents: _Extents) -> _Floats:
+    return 200.0 * _uniform(generator, extents) - 600.0
+
+
+def _far_above(generator: np.random.Generator, extents: _Extents) -> _Floats:
+    return 200.0 * _uniform(generator, extents) + 600.0
+
+
 def _mixed(generator: np.random.Generator, extents: _Extents, kinds: tuple[Distribution, ...]) -> _Floats:
     """Rows of different kinds side by side, so that one run shows what each of them would."""
     rows = extents[:-1] if len(extents) > 1 else extents
@@ -144,4 +154,6 @@ _DRAW: dict[Distribution, Callable[[np.random.Generator, _Extents], _Floats]] = 
     "integers": _integers,
     "constant_rows": _constant_rows,
     "outliers": _outliers,
+    "far_below": _far_below,
+    "far_above": _far_above,
 }

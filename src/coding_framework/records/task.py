@@ -14,7 +14,16 @@ from coding_framework.records.expression import ExpressionField
 
 DType = Literal["float32", "float16", "bfloat16", "int32"]
 Distribution = Literal[
-    "normal", "uniform", "large", "small", "integers", "constant_rows", "outliers", "mixed"
+    "normal",
+    "uniform",
+    "large",
+    "small",
+    "integers",
+    "constant_rows",
+    "outliers",
+    "far_below",
+    "far_above",
+    "mixed",
 ]
 Dimensions = Mapping[str, int]
 Oracle = Callable[[ModuleType, Mapping[str, Any], Dimensions], Mapping[str, Any]]

@@ -83,6 +83,8 @@ def test_the_distributions_are_what_they_say(ptx: str) -> None:
     assert len(np.unique(rows)) == len(rows)
     assert np.allclose(fill(ptx, "float32", "large", 7), 100 * normal)
     assert np.allclose(fill(ptx, "float32", "small", 7), normal / 1000)
+    assert np.allclose(fill(ptx, "float32", "far_below", 7), 200 * uniform - 600)
+    assert np.allclose(fill(ptx, "float32", "far_above", 7), 200 * uniform + 600)
     rare = fill(ptx, "float32", "outliers", 7) / normal
     assert set(np.round(rare)) == {1, 100}
     assert 2 < (rare > 50).sum() < 30  # one in 256 of 3001

@@ -12,6 +12,7 @@ typedef unsigned long long u64;
 // Element types and distributions, numbered as in harness.py.
 enum { FLOAT32 = 0, FLOAT16 = 1, BFLOAT16 = 2, INT32 = 3 };
 enum { NORMAL = 0, UNIFORM = 1, LARGE = 2, SMALL = 3, INTEGERS = 4, CONSTANT_ROWS = 5, OUTLIERS = 6 };
+enum { FAR_BELOW = 8, FAR_ABOVE = 9 };
 // A mixed drawing has the kinds of its rows as bits above the lowest eight.
 enum { MIXED = 7 };
 
@@ -47,6 +48,9 @@ __device__ void normal_pair(u32 first, u32 second, float out[2]) {
 __device__ u64 row_of(u64 index, int row_length) {
   return index >> 32 ? index / (u64)row_length : (u64)((u32)index / (u32)row_length);
 }
+
+// Even over [-1, 1).
+__device__ float uniform(u32 bits) { return __fadd_rn(__fmul_rn((float)bits, 4.6566129e-10f), -1.0f); }
 
 // The value of a row in which all elements are the same.
 __device__ float row_value(u64 seed, u64 row) {
@@ -89,7 +93,7 @@ __device__ void draw_values(u64 seed, u64 quad, const int kinds[4], const u64 ro
 #pragma unroll
   for (int at = 0; at < 4; ++at) {
     has_outliers |= kinds[at] == OUTLIERS;
-    is_normal |= kinds[at] != UNIFORM && kinds[at] != INTEGERS && kinds[at] != CONSTANT_ROWS;
+    is_normal |= kinds[at] == NORMAL || kinds[at] == LARGE || kinds[at] == SMALL || kinds[at] == OUTLIERS;
   }
   if (has_outliers) draw_bits(~seed, quad, rare);
   if (is_normal) {
@@ -99,7 +103,9 @@ __device__ void draw_values(u64 seed, u64 quad, const int kinds[4], const u64 ro
 #pragma unroll
   for (int at = 0; at < 4; ++at) {
     int kind = kinds[at];
-    if (kind == UNIFORM) out[at] = __fadd_rn(__fmul_rn((float)bits[at], 4.6566129e-10f), -1.0f);
+    if (kind == UNIFORM) out[at] = uniform(bits[at]);
+    else if (kind == FAR_BELOW) out[at] = __fadd_rn(__fmul_rn(200.0f, uniform(bits[at])), -600.0f);
+    else if (kind == FAR_ABOVE) out[at] = __fadd_rn(__fmul_rn(200.0f, uniform(bits[at])), 600.0f);
     else if (kind == INTEGERS) out[at] = (float)(int)(bits[at] % 17u) - 8.0f;
     else if (kind == CONSTANT_ROWS) out[at] = at && rows[at] == rows[at - 1] ? out[at - 1] : row_value(seed, rows[at]);
     else if (kind == LARGE || (kind == OUTLIERS && rare[at] % 256u == 0)) out[at] = __fmul_rn(100.0f, out[at]);

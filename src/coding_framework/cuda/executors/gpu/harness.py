@@ -19,6 +19,8 @@ DISTRIBUTIONS = {
     "integers": 4,
     "constant_rows": 5,
     "outliers": 6,
+    "far_below": 8,
+    "far_above": 9,
 }
 _MIXED = 7
 MAX_SHOWN = 3

@@ -43,7 +43,7 @@ def task() -> Task:
         timing_shape={"rows": 2048, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         dtypes={"position": "int32"},
-        distributions=("uniform", "integers", "normal"),
+        distributions=("uniform", "integers", "normal", "far_below"),
         tolerance=Tolerance(relative=1e-7, absolute=1e-9),
         operations="rows*cols",
         baseline=kernel_source(__package__, "row_argmax"),

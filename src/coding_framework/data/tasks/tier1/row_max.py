@@ -34,7 +34,7 @@ def task() -> Task:
         hidden_shapes=ROWS_HIDDEN,
         timing_shape={"rows": 2048, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "large", "outliers", "constant_rows"),
+        distributions=("normal", "large", "outliers", "constant_rows", "far_below"),
         tolerance=Tolerance(relative=1e-7, absolute=1e-9),
         operations="rows*cols",
         baseline=kernel_source(__package__, "row_max"),

@@ -39,7 +39,7 @@ def task() -> Task:
         hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 128},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "large", "integers"),
+        distributions=("normal", "large", "integers", "far_below"),
         tolerance=Tolerance(relative=1e-7, absolute=1e-9),
         operations="rows*cols",
         baseline=kernel_source(__package__, "running_max"),

@@ -39,7 +39,7 @@ def task() -> Task:
         hidden_shapes=[{"rows": shape["cols"], "cols": shape["rows"]} for shape in SHORT_ROWS_HIDDEN],
         timing_shape={"rows": 128, "cols": 2048},
         gpu_timing_shape={"rows": 256, "cols": 16384},
-        distributions=("normal", "uniform", "large", "outliers"),
+        distributions=("normal", "uniform", "large", "outliers", "far_below"),
         tolerance=Tolerance(relative=1e-4, absolute=1e-7),
         operations="5*rows*cols",
         baseline=kernel_source(__package__, "column_softmax"),

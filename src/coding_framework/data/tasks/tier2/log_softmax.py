@@ -40,7 +40,7 @@ def task() -> Task:
         hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 2048, "cols": 128},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "uniform", "large", "outliers"),
+        distributions=("normal", "uniform", "large", "outliers", "far_below"),
         tolerance=Tolerance(relative=1e-5, absolute=1e-4),
         operations="5*rows*cols",
         baseline=kernel_source(__package__, "log_softmax"),

@@ -46,7 +46,7 @@ def task() -> Task:
         ),
         timing_shape={"rows": 256, "n": 1024, "window": 32},
         gpu_timing_shape={"rows": 1024, "n": 4096, "window": 32},
-        distributions=("normal", "uniform", "large", "integers"),
+        distributions=("normal", "uniform", "large", "integers", "far_below"),
         operations="rows*n*window",
         baseline=kernel_source(__package__, "max_pool_1d"),
         oracle=oracle,

@@ -44,7 +44,7 @@ def task() -> Task:
         hidden_shapes=PLANES_HIDDEN,
         timing_shape={"planes": 16, "height": 256, "width": 256},
         gpu_timing_shape={"planes": 64, "height": 256, "width": 256},
-        distributions=("normal", "uniform", "large", "integers"),
+        distributions=("normal", "uniform", "large", "integers", "far_below"),
         operations="planes*height*width",
         baseline=kernel_source(__package__, "max_pool_2d"),
         oracle=oracle,

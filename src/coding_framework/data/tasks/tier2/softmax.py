@@ -39,7 +39,7 @@ def task() -> Task:
         hidden_shapes=ROWS_HIDDEN,
         timing_shape={"rows": 4096, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "uniform", "large", "outliers"),
+        distributions=("normal", "uniform", "large", "outliers", "far_below"),
         tolerance=Tolerance(relative=1e-4, absolute=1e-7),
         operations="5*rows*cols",
         baseline=kernel_source(__package__, "softmax"),

@@ -45,7 +45,7 @@ def task() -> Task:
         hidden_shapes=SHORT_ROWS_HIDDEN,
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "uniform", "large"),
+        distributions=("normal", "uniform", "large", "far_below"),
         tolerance=Tolerance(relative=1e-4, absolute=1e-5),
         operations="12*rows*cols",
         baseline=kernel_source(__package__, "kl_divergence"),

@@ -49,7 +49,7 @@ def task() -> Task:
         hidden_shapes=(*SHORT_ROWS_HIDDEN, {"rows": 65, "cols": 2}),  # surely a row with nothing kept
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
-        distributions=("normal", "large", "uniform", "outliers"),
+        distributions=("normal", "large", "uniform", "outliers", "far_below"),
         tolerance=Tolerance(relative=5e-5, absolute=1e-7),
         operations="7*rows*cols",
         baseline=kernel_source(__package__, "masked_softmax"),
