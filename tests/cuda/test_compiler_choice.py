@@ -47,6 +47,48 @@ def test_nvcc_has_the_last_word_where_nvrtc_cannot_know(make: Callable[..., CUDA
     assert make(compiler="auto").compile(source).from_cache
 
 
+TWO_FACED = """extern "C" __global__ void k(float* x) {
+#if %s
+  x[0] = 1.0f;
+#else
+  x[0] = 2.0f;
+#endif
+}
+"""
+QUESTIONS = [
+    "defined(__CUDACC_RTC__)",
+    "!defined(__NVCC__)",
+    "!defined(__GNUC__)",
+    "!defined __linux__",
+    "!defined(__x86_64__)",
+    "!__has_include(<bits/stdc++.h>)",
+]
+
+
+@needs_nvcc
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_code_that_can_be_another_one_for_each_compiler_is_nvccs(
+    make: Callable[..., CUDACompiler], question: str
+) -> None:
+    result = make(compiler="auto").compile(TWO_FACED % question)
+    assert result.success
+    assert result.compiler == "nvcc"
+    assert result.ptx is not None
+    assert "1073741824" in result.ptx or "0f40000000" in result.ptx, "2.0f"
+    assert make(compiler="auto").compile(TWO_FACED % question).from_cache
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_without_nvcc_it_is_refused(make: Callable[..., CUDACompiler], question: str) -> None:
+    (error,) = make(compiler="nvrtc").compile(TWO_FACED % question).errors
+    assert "lets the code be another one for each compiler" in error.message
+    assert error.line == 2
+
+
+def test_a_word_in_a_comment_asks_nothing(make: Callable[..., CUDACompiler]) -> None:
+    assert make(compiler="nvrtc").compile("// __NVCC__ or __CUDACC_RTC__\n" + VECTOR_ADD).success
+
+
 @needs_nvcc
 def test_where_both_reject_nvrtcs_words_are_kept(make: Callable[..., CUDACompiler]) -> None:
     result = make(compiler="auto").compile('extern "C" __global__ void k(float* x) { x[0] = y; }')

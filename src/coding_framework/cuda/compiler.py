@@ -34,7 +34,7 @@ from coding_framework.cuda.toolchain.locate import include_dirs
 from coding_framework.cuda.toolchain.messages import CompileRequest
 from coding_framework.cuda.toolchain.nvrtc import nvrtc_version, supported_architectures
 from coding_framework.cuda.toolchain.settings import CompilerSettings
-from coding_framework.cuda.toolchain.source_scan import find_source_faults
+from coding_framework.cuda.toolchain.source_scan import find_source_faults, telling_name
 from coding_framework.cuda.toolchain.standins import standin_digest
 from coding_framework.cuda.worker import Worker
 from coding_framework.errors import (
@@ -163,6 +163,15 @@ class CUDACompiler:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def _compile_and_store(self, key: str, source: str) -> CompilationResult:
+        name = None if self._first.name == "nvcc" else telling_name(source)
+        if name is None:
+            return self._compile_fast(key, source)
+        if self._referee is None:
+            return interpret.asks_which_compiler(self._first, name, source)
+        return self._run(self._referee, key, source, keep="all").result
+
+    def _compile_fast(self, key: str, source: str) -> CompilationResult:
+        """By NVRTC, and by nvcc where that may know better."""
         first = self._run(self._first, key, source, keep="decided" if self._referee else "all")
         if self._referee is None or not interpret.is_worth_a_second_opinion(first.result):
             return first.result

@@ -114,6 +114,17 @@ def refused(backend: Backend, faults: tuple[Diagnostic, ...]) -> CompilationResu
     return _failure(backend, faults, 0.0)
 
 
+def asks_which_compiler(backend: Backend, name: str, source: str) -> CompilationResult:
+    """A source that may be another one for nvcc, where there is no nvcc."""
+    line = next((n for n, text in enumerate(source.split("\n"), 1) if name in text), None)
+    words = (
+        f"`{name}` lets the code be another one for each compiler, and the one that it is made for, nvcc, is "
+        "not here: leave it out"
+    )
+    text = None if line is None else line_of(source, line)
+    return refused(backend, (Diagnostic(severity="error", message=words, line=line, source_line=text),))
+
+
 def timed_out(backend: Backend, limit_s: float) -> CompilationResult:
     """A compiler that did not end."""
     words = f"the compiler did not end within {limit_s:g} s"

@@ -24,6 +24,11 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_TELLING_NAME = re.compile(
+    r"\b(?:__CUDACC_RTC\w*|__NVCC__|__VERSION__|__(?:GNUC|linux|unix|x86_64|amd64|aarch64|GLIBC)\w*|__ELF__"
+    r"|__SIZEOF_INT128__|_GNU_SOURCE|_GLIBCXX\w*|__has_include(?:_next)?)\b"
+)
+"""What answers otherwise under NVRTC than under nvcc."""
 _WORD = re.compile(r"\w++")
 _NO_NEWLINE = re.compile(r"[^\n]")
 _GLOBAL = re.compile(r"\b__global__\b")
@@ -40,6 +45,12 @@ def _blank_comment(match: re.Match[str]) -> str:
     if match["comment"] is None:
         return match[0]
     return _NO_NEWLINE.sub(" ", match[0])
+
+
+def telling_name(source: str) -> str | None:
+    """A macro in the text by which code can be another one for each compiler."""
+    found = _TELLING_NAME.search(without_comments(source))
+    return None if found is None else found[0]
 
 
 def find_source_faults(source: str) -> tuple[Diagnostic, ...]:
