@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.checking import (
@@ -17,7 +18,6 @@ from coding_framework.cuda.checking import (
     poisoned_buffers,
 )
 from coding_framework.cuda.contract import ContractViolation, resolve_launches
-from coding_framework.cuda.elements import fresh_poison
 from coding_framework.cuda.executors.base import (
     BlockOrder,
     Buffer,
@@ -70,6 +70,22 @@ def both_orders(secrets: Secrets) -> tuple[BlockOrder, BlockOrder]:
     return BlockOrder(secret, is_backwards=False), BlockOrder(secret, is_backwards=True)
 
 
+@dataclass
+class Leftovers:
+    """What older runs left in memory, by shape."""
+
+    by_shape: dict[tuple[int, ...], dict[str, Buffer]] = field(default_factory=dict)
+
+    def of(self, check: PlannedCheck, order: BlockOrder) -> dict[str, Buffer]:
+        """Nothing for a first run."""
+        return self.by_shape.get(shape_key(check), {}) if order.is_backwards else {}
+
+
+def shape_key(check: PlannedCheck) -> tuple[int, ...]:
+    """Checks of one task that have the same have buffers of the same sizes."""
+    return tuple(check.dimensions.values())
+
+
 class CheckRunner:
     """Draws, runs, compares; a failure is raised as `Rejected`."""
 
@@ -79,19 +95,24 @@ class CheckRunner:
         self._run_timeout_s = run_timeout_s
 
     def check_all(self, subject: Subject, progress: Progress) -> None:
-        """Every planned check, twice each."""
-        checks = plan_checks(subject.task, subject.secrets)
+        """Every planned check, twice each.
+
+        The second time scratch is as an older check of the same shape left it, so that flags and counters
+        that happen to be there are met. Only an executor that runs one request after the other can do
+        so; with one that wants all at once (a GPU) nothing is left yet, and the timed calls meet it.
+        """
+        checks, left = plan_checks(subject.task, subject.secrets), Leftovers()
         progress.num_checks_planned = len(checks) + 1
         drawn = [self.draw(subject, check) for check in checks]
         cubin = subject.cubin()
         requests = (
-            self.request(subject, check, inputs, cubin=cubin, order=order)
+            self.request(subject, check, inputs, cubin=cubin, order=order, left=left.of(check, order))
             for check, inputs in zip(checks, drawn, strict=True)
             for order in both_orders(subject.secrets)
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
-            self._check(subject, check, inputs, outcomes, progress)
+            left.by_shape[shape_key(check)] = self._check(subject, check, inputs, outcomes, progress)
         progress.checking = None
 
     def _check(
@@ -101,8 +122,8 @@ class CheckRunner:
         inputs: dict[str, Buffer],
         outcomes: Iterator[ExecutionOutcome],
         progress: Progress,
-    ) -> None:
-        """The next two outcomes: both right, and the same."""
+    ) -> dict[str, Buffer]:
+        """The next two outcomes: both right, and the same. Returns what the first left in memory."""
         progress.checking = "hidden" if check.hidden else "visible"
         first = self._sound(subject, check, next(outcomes), progress)
         self.compare(subject.task, check, inputs, first, progress)
@@ -113,9 +134,10 @@ class CheckRunner:
             raise Rejected(
                 Verdict.NOT_DETERMINISTIC,
                 f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
-                "that was never written, or on the order of threads (also a sum of floats that is rounded in "
-                "another order)",
+                "that was never written (in the second run scratch may hold what an older call left) or on the "
+                "order of threads (also a sum of floats that is rounded in another order)",
             )
+        return first.buffers
 
     @staticmethod
     def _differs_by_rounding(
@@ -158,10 +180,27 @@ class CheckRunner:
         check: PlannedCheck,
         inputs: dict[str, Buffer],
         progress: Progress,
-        order: BlockOrder | None = None,
     ) -> ExecutionOutcome:
-        """One run; the kernel's fault is raised as `Rejected`."""
-        request = self.request(subject, check, inputs, order=order)
+        """One run whose work is counted; the kernel's fault is raised as `Rejected`."""
+        return self._run(subject, check, self.request(subject, check, inputs, counts_work=True), progress)
+
+    def run_again(
+        self,
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        progress: Progress,
+        *,
+        order: BlockOrder | None,
+        left: Mapping[str, Buffer],
+    ) -> ExecutionOutcome:
+        """One run whose answer alone counts, with scratch as an older one left it."""
+        request = self.request(subject, check, inputs, order=order, left=left)
+        return self._run(subject, check, request, progress)
+
+    def _run(
+        self, subject: Subject, check: PlannedCheck, request: ExecutionRequest, progress: Progress
+    ) -> ExecutionOutcome:
         left_s = max(progress.deadline - time.monotonic(), 0.0)
         outcome = self._executor.run(request, timeout_s=max(min(self._run_timeout_s, left_s), 1e-3))
         return self._sound(subject, check, outcome, progress)
@@ -191,19 +230,22 @@ class CheckRunner:
         *,
         cubin: bytes = b"",
         order: BlockOrder | None = None,
+        left: Mapping[str, Buffer] = MappingProxyType({}),
+        counts_work: bool = False,
     ) -> ExecutionRequest:
         """What the executor needs for one run; unwritten memory looks different in each."""
         large = check.dimensions == subject.task.timing_shape
-        pattern = fresh_poison(subject.secrets)
+        secret = subject.secrets.bits(64)
         try:
             return ExecutionRequest(
                 ptx=subject.ptx,
                 cubin=cubin,
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
-                buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
+                buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, secret, left),
+                registers=subject.compilation.registers,
                 order=order,
-                counts_work=large,
-                poison=pattern,
+                counts_work=counts_work,
+                poison=secret,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )
         except ContractViolation as violation:

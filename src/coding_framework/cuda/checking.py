@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import array_api_compat.numpy as xp
 import numpy as np
@@ -66,14 +67,22 @@ def secret_shape(task: Task, secrets: Secrets) -> dict[str, int]:
 
 
 def poisoned_buffers(
-    task: Task, plan: LaunchPlan, dimensions: Dimensions, inputs: Mapping[str, Buffer], pattern: int
+    task: Task,
+    plan: LaunchPlan,
+    dimensions: Dimensions,
+    inputs: Mapping[str, Buffer],
+    secret: int,
+    left: Mapping[str, Buffer] = MappingProxyType({}),
 ) -> dict[str, Buffer]:
-    """Inputs as drawn, outputs and scratch full of a bit pattern that is NaN."""
+    """Inputs as drawn, outputs and scratch full of words that are NaN, each another one.
+
+    Scratch that an older run left behind is as it left it.
+    """
     buffers = {name: array.reshape(-1) for name, array in inputs.items()}
     for spec in task.outputs:
-        buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), pattern)
+        buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), secret, spec.name)
     for name, (dtype, count) in resolve_scratch(plan, task, dimensions).items():
-        buffers[name] = poison(dtype, count, pattern)
+        buffers[name] = left[name] if name in left else poison(dtype, count, secret, name)
     return buffers
 
 
@@ -138,11 +147,12 @@ def differing_output(task: Task, first: Mapping[str, Buffer], second: Mapping[st
     return None
 
 
-def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, pattern: int | None) -> _Floats:
-    """What was written, as numbers; an int32 element that still holds the poison counts as NaN."""
+def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, secret: int | None) -> _Floats:
+    """What was written, as numbers; an int32 element that still holds its poison counts as NaN."""
     got = decode_elements(actual, spec.dtype)
-    if spec.dtype == "int32" and pattern is not None:
-        got[(actual.view(np.uint32) == np.uint32(pattern)) & (got != expected)] = np.nan
+    if spec.dtype == "int32" and secret is not None:
+        before = poison(spec.dtype, actual.size, secret, spec.name)
+        got[(actual == before) & (got != expected)] = np.nan
     return got
 
 
