@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.checking import (
@@ -72,18 +71,21 @@ def both_orders(secrets: Secrets) -> tuple[BlockOrder, BlockOrder]:
 
 @dataclass
 class Leftovers:
-    """What older runs left in memory, by shape."""
+    """Older runs by shape, for what they left in memory."""
 
-    by_shape: dict[tuple[int, ...], dict[str, Buffer]] = field(default_factory=dict)
+    _by_shape: dict[tuple[int, ...], ExecutionOutcome] = field(default_factory=dict)
+    are_met: bool = False
+    """Whether the newest run began with what an older one left."""
 
-    def of(self, check: PlannedCheck, order: BlockOrder) -> dict[str, Buffer]:
-        """Nothing for a first run."""
-        return self.by_shape.get(shape_key(check), {}) if order.is_backwards else {}
+    def add(self, check: PlannedCheck, outcome: ExecutionOutcome) -> None:
+        """A run that came out right."""
+        self._by_shape[tuple(check.dimensions.values())] = outcome
 
-
-def shape_key(check: PlannedCheck) -> tuple[int, ...]:
-    """Checks of one task that have the same have buffers of the same sizes."""
-    return tuple(check.dimensions.values())
+    def of(self, check: PlannedCheck, order: BlockOrder) -> ExecutionOutcome | None:
+        """None for a first run."""
+        found = self._by_shape.get(tuple(check.dimensions.values())) if order.is_backwards else None
+        self.are_met = found is not None
+        return found
 
 
 class CheckRunner:
@@ -97,9 +99,10 @@ class CheckRunner:
     def check_all(self, subject: Subject, progress: Progress) -> None:
         """Every planned check, twice each.
 
-        The second time scratch is as an older check of the same shape left it, so that flags and counters
-        that happen to be there are met. Only an executor that runs one request after the other can do
-        so; with one that wants all at once (a GPU) nothing is left yet, and the timed calls meet it.
+        The second time scratch and `__device__` variables are as an older check of the same shape left them,
+        so that flags and counters that happen to be there are met. Only an executor that runs one request
+        after the other can do so; with one that wants all at once (a GPU) nothing is left yet, and the timed
+        calls meet them.
         """
         checks, left = plan_checks(subject.task, subject.secrets), Leftovers()
         progress.num_checks_planned = len(checks) + 1
@@ -112,7 +115,7 @@ class CheckRunner:
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
-            left.by_shape[shape_key(check)] = self._check(subject, check, inputs, outcomes, progress)
+            self._check(subject, check, inputs, outcomes, left, progress)
         progress.checking = None
 
     def _check(
@@ -121,33 +124,47 @@ class CheckRunner:
         check: PlannedCheck,
         inputs: dict[str, Buffer],
         outcomes: Iterator[ExecutionOutcome],
+        left: Leftovers,
         progress: Progress,
-    ) -> dict[str, Buffer]:
-        """The next two outcomes: both right, and the same. Returns what the first left in memory."""
+    ) -> None:
+        """The next two outcomes: both right, and the same."""
         progress.checking = "hidden" if check.hidden else "visible"
         first = self._sound(subject, check, next(outcomes), progress)
         self.compare(subject.task, check, inputs, first, progress)
         second = self._sound(subject, check, next(outcomes), progress)
         unstable = differing_output(subject.task, first.buffers, second.buffers)
-        if unstable and not self._differs_by_rounding(subject, check, inputs, second):
-            where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
-            raise Rejected(
-                Verdict.NOT_DETERMINISTIC,
-                f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
-                "that was never written (in the second run scratch may hold what an older call left) or on the "
-                "order of threads (also a sum of floats that is rounded in another order)",
-            )
-        return first.buffers
+        if unstable:
+            self._require_rounding(subject, check, inputs, second, unstable, left)
+        left.add(check, first)
 
     @staticmethod
-    def _differs_by_rounding(
-        subject: Subject, check: PlannedCheck, inputs: dict[str, Buffer], outcome: ExecutionOutcome
-    ) -> bool:
+    def _require_rounding(
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        second: ExecutionOutcome,
+        unstable: str,
+        left: Leftovers,
+    ) -> None:
         """Sums by atomics of floats may differ in the last bits; the second answer must be right too."""
-        if not subject.adds_floats_atomically:
-            return False
         expected = expected_outputs(subject.task, inputs, check.dimensions)
-        return compare_outputs(subject.task, check, outcome.buffers, expected).passed
+        is_right = compare_outputs(subject.task, check, second.buffers, expected).passed
+        if is_right and subject.adds_floats_atomically:
+            return
+        where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
+        if left.are_met and not is_right:
+            raise Rejected(
+                Verdict.WRONG_RESULT,
+                f"`{unstable}` was right in one call and wrong in another, for {where}: in the second, "
+                "scratch and `__device__` variables held what an older call had left there. Set what a call "
+                "relies on before it is read, in every call",
+            )
+        raise Rejected(
+            Verdict.NOT_DETERMINISTIC,
+            f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
+            "that was never written, or on the order of threads (also a sum of floats that is rounded in "
+            "another order)",
+        )
 
     @staticmethod
     def draw(subject: Subject, check: PlannedCheck) -> dict[str, Buffer]:
@@ -192,9 +209,9 @@ class CheckRunner:
         progress: Progress,
         *,
         order: BlockOrder | None,
-        left: Mapping[str, Buffer],
+        left: ExecutionOutcome,
     ) -> ExecutionOutcome:
-        """One run whose answer alone counts, with scratch as an older one left it."""
+        """One run whose answer alone counts, with scratch and variables as an older one left them."""
         request = self.request(subject, check, inputs, order=order, left=left)
         return self._run(subject, check, request, progress)
 
@@ -230,7 +247,7 @@ class CheckRunner:
         *,
         cubin: bytes = b"",
         order: BlockOrder | None = None,
-        left: Mapping[str, Buffer] = MappingProxyType({}),
+        left: ExecutionOutcome | None = None,
         counts_work: bool = False,
     ) -> ExecutionRequest:
         """What the executor needs for one run; unwritten memory looks different in each."""
@@ -245,6 +262,7 @@ class CheckRunner:
                 registers=subject.compilation.registers,
                 order=order,
                 counts_work=counts_work,
+                variables={} if left is None else left.variables,
                 poison=secret,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import array_api_compat.numpy as xp
 import numpy as np
@@ -18,7 +17,7 @@ import numpy.typing as npt
 
 from coding_framework.cuda.contract import resolve_scratch
 from coding_framework.cuda.elements import decode_elements, poison
-from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.executors.base import Buffer, ExecutionOutcome
 from coding_framework.cuda.secrecy import Secrets
 from coding_framework.records import (
     Dimensions,
@@ -72,7 +71,7 @@ def poisoned_buffers(
     dimensions: Dimensions,
     inputs: Mapping[str, Buffer],
     secret: int,
-    left: Mapping[str, Buffer] = MappingProxyType({}),
+    left: ExecutionOutcome | None = None,
 ) -> dict[str, Buffer]:
     """Inputs as drawn, outputs and scratch full of words that are NaN, each another one.
 
@@ -82,7 +81,7 @@ def poisoned_buffers(
     for spec in task.outputs:
         buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), secret, spec.name)
     for name, (dtype, count) in resolve_scratch(plan, task, dimensions).items():
-        buffers[name] = left[name] if name in left else poison(dtype, count, secret, name)
+        buffers[name] = poison(dtype, count, secret, name) if left is None else left.buffers[name]
     return buffers
 
 

@@ -90,6 +90,8 @@ class ExecutionRequest:
     """Of a thread of each kernel, as ptxas says and the PTX does not: what fits on a device depends on it."""
     poison: int = 0x7FD5A1B7
     """A secret of this run: what memory holds that nobody wrote follows from it (`unwritten.py`)."""
+    variables: dict[str, Buffer] = field(default_factory=dict)
+    """`__device__` variables as an older run left them; the others begin as the source says."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
 
@@ -165,6 +167,8 @@ class ExecutionOutcome:
     counters: tuple[LaunchCounters, ...]
     poison: int | None = None
     """The request's: it tells what nobody wrote."""
+    variables: dict[str, Buffer] = field(default_factory=dict)
+    """Those `__device__` variables that are not as they began, where the executor can tell."""
     may_depend_on_order: bool = False
     """Whether blocks could have handed data on unseen: only runs in other orders tell if they waited."""
 

@@ -74,16 +74,16 @@ class ModelledTimer:
         first: ExecutionOutcome,
         progress: Progress,
     ) -> None:
-        """Where the order of blocks could matter, or scratch that an older run, on other inputs, left."""
-        if not (subject.plan.scratch or first.may_depend_on_order):
+        """Where the order of blocks could matter, or what an older run, on other inputs, left in memory."""
+        if not (subject.plan.scratch or first.variables or first.may_depend_on_order):
             return
         orders = tuple(_orders(subject.secrets)) if first.may_depend_on_order else (None,)
-        other, left = self._runner.draw(subject, check), first.buffers
+        other, left = self._runner.draw(subject, check), first
         for order, drawn in zip(orders, cycle((other, inputs)), strict=False):
             again = self._runner.run_again(subject, check, drawn, progress, order=order, left=left)
             progress.checks.pop()  # one check, however often it is made
             self._runner.compare(subject.task, check, drawn, again, progress)
-            left = again.buffers
+            left = again
 
     def close(self) -> None:
         """Nothing of its own."""

@@ -64,7 +64,7 @@ def execute(request: ExecutionRequest) -> ExecutionOutcome:
 
 
 def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) -> ExecutionOutcome:
-    memory = DeviceMemory(request.buffers, program.module)
+    memory = DeviceMemory(request.buffers, program.module, request.variables)
     run = _Run(program, request, memory, Budget(request.instruction_limit), watch_all)
     counters: list[LaunchCounters] = []
     found: ExecutionFault | None = None
@@ -80,7 +80,9 @@ def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) ->
             FaultKind.UNSUPPORTED, f"not supported by the emulator: {unsupported}", unsupported.line
         )
     buffers = {name: memory.by_name[name].content() for name in request.buffers}
-    return ExecutionOutcome(found, buffers, tuple(counters), request.poison, run.may_depend_on_order)
+    return ExecutionOutcome(
+        found, buffers, tuple(counters), request.poison, memory.changed_variables(), run.may_depend_on_order
+    )
 
 
 class _Run:
