@@ -82,10 +82,12 @@ class Leftovers:
         self._by_shape[tuple(check.dimensions.values())] = outcome
 
     def of(self, check: PlannedCheck, order: BlockOrder) -> ExecutionOutcome | None:
-        """None for a first run."""
-        found = self._by_shape.get(tuple(check.dimensions.values())) if order.is_backwards else None
+        """None for a first run, and nothing at all if there was no older one."""
+        if not order.is_backwards:
+            return None
+        found = self._by_shape.get(tuple(check.dimensions.values()))
         self.are_met = found is not None
-        return found
+        return found or ExecutionOutcome(None, {}, ())
 
 
 class CheckRunner:
@@ -100,9 +102,9 @@ class CheckRunner:
         """Every planned check, twice each.
 
         The second time scratch and `__device__` variables are as an older check of the same shape left them,
-        so that flags and counters that happen to be there are met. Only an executor that runs one request
-        after the other can do so; with one that wants all at once (a GPU) nothing is left yet, and the timed
-        calls meet them.
+        so that flags and counters that happen to be there are met; scratch is zero before there was one, as
+        memory is that nobody has used yet. Only an executor that runs one request after the other meets what
+        an older one left; with one that wants all at once (a GPU) the timed calls do.
         """
         checks, left = plan_checks(subject.task, subject.secrets), Leftovers()
         progress.num_checks_planned = len(checks) + 1

@@ -15,7 +15,7 @@ import array_api_compat.numpy as xp
 import numpy as np
 import numpy.typing as npt
 
-from coding_framework.cuda.contract import resolve_scratch
+from coding_framework.cuda.contract import numpy_dtype, resolve_scratch
 from coding_framework.cuda.elements import decode_elements, poison
 from coding_framework.cuda.executors.base import Buffer, ExecutionOutcome
 from coding_framework.cuda.secrecy import Secrets
@@ -75,13 +75,16 @@ def poisoned_buffers(
 ) -> dict[str, Buffer]:
     """Inputs as drawn, outputs and scratch full of words that are NaN, each another one.
 
-    Scratch that an older run left behind is as it left it.
+    Scratch that an older run left behind is as it left it, and zero where that had none.
     """
     buffers = {name: array.reshape(-1) for name, array in inputs.items()}
     for spec in task.outputs:
         buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), secret, spec.name)
     for name, (dtype, count) in resolve_scratch(plan, task, dimensions).items():
-        buffers[name] = poison(dtype, count, secret, name) if left is None else left.buffers[name]
+        if left is None:
+            buffers[name] = poison(dtype, count, secret, name)
+        else:
+            buffers[name] = left.buffers.get(name, np.zeros(count, numpy_dtype(dtype)))
     return buffers
 
 

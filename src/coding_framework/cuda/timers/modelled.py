@@ -24,6 +24,11 @@ NUM_ORDERS = 3
 """With one, a block that merged what 127 others found and did not wait was right in 5 judgements of 60: where
 it was in one part with the least and the greatest. With two, in 1 of 80."""
 
+AGAIN = (
+    "An earlier run on this shape was right: in this one scratch and `__device__` variables held what an older "
+    "call had left there, and blocks may have come in another order"
+)
+
 
 class ModelledTimer:
     """Runs the timing shape on the emulator: once, or more often if blocks could have handed data on."""
@@ -82,7 +87,10 @@ class ModelledTimer:
         for order, drawn in zip(orders, cycle((other, inputs)), strict=False):
             again = self._runner.run_again(subject, check, drawn, progress, order=order, left=left)
             progress.checks.pop()  # one check, however often it is made
-            self._runner.compare(subject.task, check, drawn, again, progress)
+            try:
+                self._runner.compare(subject.task, check, drawn, again, progress)
+            except Rejected as wrong:
+                raise Rejected(wrong.verdict, f"{wrong}. {AGAIN}") from None
             left = again
 
     def close(self) -> None:
