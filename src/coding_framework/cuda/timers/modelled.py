@@ -25,8 +25,8 @@ NUM_ORDERS = 3
 it was in one part with the least and the greatest. With two, in 1 of 80."""
 
 AGAIN = (
-    "An earlier run on this shape was right: in this one scratch and `__device__` variables held what an older "
-    "call had left there, and blocks may have come in another order"
+    "An earlier run on this shape was right: in this one scratch and `__device__` variables held what an "
+    "older call had left there, and blocks may have come in another order"
 )
 
 
