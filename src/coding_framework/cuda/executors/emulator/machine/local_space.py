@@ -20,7 +20,7 @@ class LocalSpace:
         self._num_lanes = num_lanes
         self.garbage = unwritten.secret
         """From which follows what registers begin with."""
-        self._planes: Array = unwritten.words(num_bytes // 4 * num_lanes).reshape(-1, num_lanes)
+        self._planes: Array = unwritten.words_of_chunk(num_bytes // 4 * num_lanes).reshape(-1, num_lanes)
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:
         address = lanes.safe(address)

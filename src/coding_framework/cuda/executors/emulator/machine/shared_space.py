@@ -32,7 +32,7 @@ class SharedSpace:
     ) -> None:
         self.num_bytes = num_bytes
         self._stride = max(16, -(-num_bytes // 16) * 16)
-        words = unwritten.words(num_blocks * self._stride // 4)
+        words = unwritten.words_of_chunk(num_blocks * self._stride // 4)
         self._data = words.view(np.uint8).reshape(num_blocks, self._stride)
         self._views: dict[str, Array] = {}
         self._counters = counters
