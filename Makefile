@@ -12,7 +12,8 @@ SIDE_BY_SIDE := $(addprefix tests/,training/test_usage_snippet.py data/test_task
 	cuda/extension/test_extension_full_headers.py test_pipeline.py agents cheats config \
 	cuda/analysis cuda/executors cuda/extension cuda/lint cuda/profiler cuda/toolchain \
 	$(patsubst %,cuda/test_%.py,compiler_choice compiler_parity compiler_prelude_values contract \
-	elements hostile_texts inputs judge_dtypes judge_hostile secrecy task_identity verdict_memory) \
+	elements hostile_texts inputs judge_dtypes judge_hostile leftovers secrecy task_identity \
+	verdict_memory) \
 	$(patsubst %,cli/test_%.py,cli cli_data cli_plugins cli_rescore) data honest monitoring \
 	orchestration $(patsubst %,evaluation/test_%.py,bench_sft comparison evaluate sampling) records test_layout.py $(patsubst %,training/test_%.py,cuda_performance_reward own_reward rescoring rl_cpu_engine \
 	reward_properties rl_advantage rl_curves rl_export rl_overrides rl_presets rl_process_watch rl_step_reports \

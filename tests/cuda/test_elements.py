@@ -48,12 +48,29 @@ def test_int32_takes_the_nearest_whole_number_inside_its_range() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_poison_is_nan_or_a_number_of_its_own_and_differs_from_run_to_run(dtype: str) -> None:
-    patterns = [fresh_poison() for _ in range(20)]
-    assert len(set(patterns)) == 20
-    for pattern in patterns:
-        elements = poison(dtype, 3, pattern)
-        if dtype == "int32":
-            assert (elements.view(np.uint32) == pattern).all()
-        else:
-            assert np.isnan(decode_elements(elements, dtype)).all()
+def test_poison_is_nan_in_every_type_that_has_one(dtype: str) -> None:
+    elements = poison(dtype, 1000, 7, "y")
+    floats = elements.view(np.float32) if dtype == "int32" else decode_elements(elements, dtype)
+    assert np.isnan(floats).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 1000])
+def test_poison_is_the_same_for_the_same_secret_and_name_alone(count: int) -> None:
+    here = poison("int32", count, 7, "y")
+    assert here.size == count
+    assert np.array_equal(here, poison("int32", count, 7, "y"))
+    others = [poison("int32", count, 8, "y"), poison("int32", count, 7, "z"), poison("int32", count, 7)]
+    assert all(not np.array_equal(here, other) for other in others)
+
+
+def test_a_word_of_poison_tells_nothing_of_another() -> None:
+    words = poison("int32", 10_000, 7, "y").view(np.uint32)
+    assert np.unique(words).size > 9_980
+    differences = np.diff(words.astype(np.int64))
+    assert np.unique(differences).size > 9_980
+
+
+def test_the_word_that_a_gpu_fills_with_is_nan_and_differs_from_call_to_call() -> None:
+    words = np.array([fresh_poison() for _ in range(20)], dtype=np.uint32)
+    assert np.unique(words).size == 20
+    assert np.isnan(words.view(np.float32)).all()

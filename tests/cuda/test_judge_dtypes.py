@@ -178,11 +178,17 @@ def test_inputs_hold_values_of_their_type(dtype: DType) -> None:
 
 def test_poison_that_is_the_right_integer_is_right() -> None:
     task = add_task("int32")
-    poisoned = poison("int32", 100, 0x7FC0DEAD)
-    result = compare_outputs(
-        task, CHECK, {"y": poisoned}, {"y": poisoned.astype(np.float64)}, poison=0x7FC0DEAD
-    )
+    poisoned = poison("int32", 100, 7, "y")
+    result = compare_outputs(task, CHECK, {"y": poisoned}, {"y": poisoned.astype(np.float64)}, poison=7)
     assert result.passed
+
+
+def test_an_integer_that_was_never_written_is_told_by_its_own_poison() -> None:
+    task, right = add_task("int32"), np.arange(100)
+    actual = right.astype(np.int32)
+    actual[[3, 50]] = poison("int32", 100, 7, "y")[[3, 51]]  # the second is another element's
+    result = compare_outputs(task, CHECK, {"y": actual}, {"y": right.astype(np.float64)}, poison=7)
+    assert [bool(np.isnan(wrong.actual)) for wrong in result.wrong_elements] == [True, False]
 
 
 @pytest.mark.parametrize("dtype", C_TYPES)

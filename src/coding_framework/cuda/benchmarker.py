@@ -110,6 +110,7 @@ class CUDABenchmarker:
                 return self._measure(Subject(task, plan, compilation), kernel_name, shape)
             request = ExecutionRequest(
                 ptx=compilation.ptx or "",
+                registers=compilation.registers,
                 launches=resolve_launches(plan, task, shape),
                 buffers=_buffers(task, shape)
                 | {

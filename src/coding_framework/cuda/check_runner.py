@@ -17,7 +17,6 @@ from coding_framework.cuda.checking import (
     poisoned_buffers,
 )
 from coding_framework.cuda.contract import ContractViolation, resolve_launches
-from coding_framework.cuda.elements import fresh_poison
 from coding_framework.cuda.executors.base import (
     BlockOrder,
     Buffer,
@@ -70,6 +69,27 @@ def both_orders(secrets: Secrets) -> tuple[BlockOrder, BlockOrder]:
     return BlockOrder(secret, is_backwards=False), BlockOrder(secret, is_backwards=True)
 
 
+@dataclass
+class Leftovers:
+    """Older runs by shape, for what they left in memory."""
+
+    _by_shape: dict[tuple[int, ...], ExecutionOutcome] = field(default_factory=dict)
+    are_met: bool = False
+    """Whether the newest run began with what an older one left."""
+
+    def add(self, check: PlannedCheck, outcome: ExecutionOutcome) -> None:
+        """A run that came out right."""
+        self._by_shape[tuple(check.dimensions.values())] = outcome
+
+    def of(self, check: PlannedCheck, order: BlockOrder) -> ExecutionOutcome | None:
+        """None for a first run, and nothing at all if there was no older one."""
+        if not order.is_backwards:
+            return None
+        found = self._by_shape.get(tuple(check.dimensions.values()))
+        self.are_met = found is not None
+        return found or ExecutionOutcome(None, {}, ())
+
+
 class CheckRunner:
     """Draws, runs, compares; a failure is raised as `Rejected`."""
 
@@ -79,19 +99,25 @@ class CheckRunner:
         self._run_timeout_s = run_timeout_s
 
     def check_all(self, subject: Subject, progress: Progress) -> None:
-        """Every planned check, twice each."""
-        checks = plan_checks(subject.task, subject.secrets)
+        """Every planned check, twice each.
+
+        The second time scratch and `__device__` variables are as an older check of the same shape left them,
+        so that flags and counters that happen to be there are met; scratch is zero before there was one, as
+        memory is that nobody has used yet. Only an executor that runs one request after the other meets what
+        an older one left; with one that wants all at once (a GPU) the timed calls do.
+        """
+        checks, left = plan_checks(subject.task, subject.secrets), Leftovers()
         progress.num_checks_planned = len(checks) + 1
         drawn = [self.draw(subject, check) for check in checks]
         cubin = subject.cubin()
         requests = (
-            self.request(subject, check, inputs, cubin=cubin, order=order)
+            self.request(subject, check, inputs, cubin=cubin, order=order, left=left.of(check, order))
             for check, inputs in zip(checks, drawn, strict=True)
             for order in both_orders(subject.secrets)
         )
         outcomes = self._executor.run_many(requests, timeout_s=self._run_timeout_s)
         for check, inputs in zip(checks, drawn, strict=True):
-            self._check(subject, check, inputs, outcomes, progress)
+            self._check(subject, check, inputs, outcomes, left, progress)
         progress.checking = None
 
     def _check(
@@ -100,6 +126,7 @@ class CheckRunner:
         check: PlannedCheck,
         inputs: dict[str, Buffer],
         outcomes: Iterator[ExecutionOutcome],
+        left: Leftovers,
         progress: Progress,
     ) -> None:
         """The next two outcomes: both right, and the same."""
@@ -108,24 +135,38 @@ class CheckRunner:
         self.compare(subject.task, check, inputs, first, progress)
         second = self._sound(subject, check, next(outcomes), progress)
         unstable = differing_output(subject.task, first.buffers, second.buffers)
-        if unstable and not self._differs_by_rounding(subject, check, inputs, second):
-            where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
-            raise Rejected(
-                Verdict.NOT_DETERMINISTIC,
-                f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
-                "that was never written, or on the order of threads (also a sum of floats that is rounded in "
-                "another order)",
-            )
+        if unstable:
+            self._require_rounding(subject, check, inputs, second, unstable, left)
+        left.add(check, first)
 
     @staticmethod
-    def _differs_by_rounding(
-        subject: Subject, check: PlannedCheck, inputs: dict[str, Buffer], outcome: ExecutionOutcome
-    ) -> bool:
+    def _require_rounding(
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        second: ExecutionOutcome,
+        unstable: str,
+        left: Leftovers,
+    ) -> None:
         """Sums by atomics of floats may differ in the last bits; the second answer must be right too."""
-        if not subject.adds_floats_atomically:
-            return False
         expected = expected_outputs(subject.task, inputs, check.dimensions)
-        return compare_outputs(subject.task, check, outcome.buffers, expected).passed
+        is_right = compare_outputs(subject.task, check, second.buffers, expected).passed
+        if is_right and subject.adds_floats_atomically:
+            return
+        where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
+        if left.are_met and not is_right:
+            raise Rejected(
+                Verdict.WRONG_RESULT,
+                f"`{unstable}` was right in one call and wrong in another, for {where}: in the second, "
+                "scratch and `__device__` variables held what an older call had left there. Set what a call "
+                "relies on before it is read, in every call",
+            )
+        raise Rejected(
+            Verdict.NOT_DETERMINISTIC,
+            f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
+            "that was never written, or on the order of threads (also a sum of floats that is rounded in "
+            "another order)",
+        )
 
     @staticmethod
     def draw(subject: Subject, check: PlannedCheck) -> dict[str, Buffer]:
@@ -158,10 +199,27 @@ class CheckRunner:
         check: PlannedCheck,
         inputs: dict[str, Buffer],
         progress: Progress,
-        order: BlockOrder | None = None,
     ) -> ExecutionOutcome:
-        """One run; the kernel's fault is raised as `Rejected`."""
-        request = self.request(subject, check, inputs, order=order)
+        """One run whose work is counted; the kernel's fault is raised as `Rejected`."""
+        return self._run(subject, check, self.request(subject, check, inputs, counts_work=True), progress)
+
+    def run_again(
+        self,
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        progress: Progress,
+        *,
+        order: BlockOrder | None,
+        left: ExecutionOutcome,
+    ) -> ExecutionOutcome:
+        """One run whose answer alone counts, with scratch and variables as an older one left them."""
+        request = self.request(subject, check, inputs, order=order, left=left)
+        return self._run(subject, check, request, progress)
+
+    def _run(
+        self, subject: Subject, check: PlannedCheck, request: ExecutionRequest, progress: Progress
+    ) -> ExecutionOutcome:
         left_s = max(progress.deadline - time.monotonic(), 0.0)
         outcome = self._executor.run(request, timeout_s=max(min(self._run_timeout_s, left_s), 1e-3))
         return self._sound(subject, check, outcome, progress)
@@ -191,19 +249,23 @@ class CheckRunner:
         *,
         cubin: bytes = b"",
         order: BlockOrder | None = None,
+        left: ExecutionOutcome | None = None,
+        counts_work: bool = False,
     ) -> ExecutionRequest:
         """What the executor needs for one run; unwritten memory looks different in each."""
         large = check.dimensions == subject.task.timing_shape
-        pattern = fresh_poison(subject.secrets)
+        secret = subject.secrets.bits(64)
         try:
             return ExecutionRequest(
                 ptx=subject.ptx,
                 cubin=cubin,
                 launches=resolve_launches(subject.plan, subject.task, check.dimensions),
-                buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, pattern),
+                buffers=poisoned_buffers(subject.task, subject.plan, check.dimensions, inputs, secret, left),
+                registers=subject.compilation.registers,
                 order=order,
-                counts_work=large,
-                poison=pattern,
+                counts_work=counts_work,
+                variables={} if left is None else left.variables,
+                poison=secret,
                 instruction_limit=CHECK_INSTRUCTION_LIMIT * (10 if large else 1),
             )
         except ContractViolation as violation:

@@ -15,9 +15,9 @@ import array_api_compat.numpy as xp
 import numpy as np
 import numpy.typing as npt
 
-from coding_framework.cuda.contract import resolve_scratch
+from coding_framework.cuda.contract import numpy_dtype, resolve_scratch
 from coding_framework.cuda.elements import decode_elements, poison
-from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.executors.base import Buffer, ExecutionOutcome
 from coding_framework.cuda.secrecy import Secrets
 from coding_framework.records import (
     Dimensions,
@@ -66,14 +66,25 @@ def secret_shape(task: Task, secrets: Secrets) -> dict[str, int]:
 
 
 def poisoned_buffers(
-    task: Task, plan: LaunchPlan, dimensions: Dimensions, inputs: Mapping[str, Buffer], pattern: int
+    task: Task,
+    plan: LaunchPlan,
+    dimensions: Dimensions,
+    inputs: Mapping[str, Buffer],
+    secret: int,
+    left: ExecutionOutcome | None = None,
 ) -> dict[str, Buffer]:
-    """Inputs as drawn, outputs and scratch full of a bit pattern that is NaN."""
+    """Inputs as drawn, outputs and scratch full of words that are NaN, each another one.
+
+    Scratch that an older run left behind is as it left it, and zero where that had none.
+    """
     buffers = {name: array.reshape(-1) for name, array in inputs.items()}
     for spec in task.outputs:
-        buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), pattern)
+        buffers[spec.name] = poison(spec.dtype, spec.num_elements(dimensions), secret, spec.name)
     for name, (dtype, count) in resolve_scratch(plan, task, dimensions).items():
-        buffers[name] = poison(dtype, count, pattern)
+        if left is None:
+            buffers[name] = poison(dtype, count, secret, name)
+        else:
+            buffers[name] = left.buffers.get(name, np.zeros(count, numpy_dtype(dtype)))
     return buffers
 
 
@@ -138,11 +149,12 @@ def differing_output(task: Task, first: Mapping[str, Buffer], second: Mapping[st
     return None
 
 
-def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, pattern: int | None) -> _Floats:
-    """What was written, as numbers; an int32 element that still holds the poison counts as NaN."""
+def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, secret: int | None) -> _Floats:
+    """What was written, as numbers; an int32 element that still holds its poison counts as NaN."""
     got = decode_elements(actual, spec.dtype)
-    if spec.dtype == "int32" and pattern is not None:
-        got[(actual.view(np.uint32) == np.uint32(pattern)) & (got != expected)] = np.nan
+    if spec.dtype == "int32" and secret is not None:
+        before = poison(spec.dtype, actual.size, secret, spec.name)
+        got[(actual == before) & (got != expected)] = np.nan
     return got
 
 

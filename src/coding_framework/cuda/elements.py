@@ -12,22 +12,17 @@ import numpy.typing as npt
 
 from coding_framework.cuda.contract import numpy_dtype
 from coding_framework.cuda.executors.base import Buffer
+from coding_framework.cuda.executors.unwritten import Unwritten, nan_word
 from coding_framework.cuda.secrecy import Secrets
 
 Floats = npt.NDArray[np.float64]
 BFLOAT16_NAN = np.uint16(0x7FFF)
 ELEMENT_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "int32": 4}
-_QUIET_NAN = 0x7FC00000
 
 
-def fresh_poison(secrets: Secrets | None = None) -> int:
-    """A secret bit pattern for memory that nobody wrote, one for each run.
-
-    A quiet NaN as float32 and, in its upper half, as float16 and bfloat16; as int32 a number that no
-    task computes. Secret, so that a kernel cannot tell unwritten memory by looking.
-    """
-    drawn = secrets or Secrets()
-    return _QUIET_NAN | drawn.bits(22) | (drawn.bits(1) << 31)
+def fresh_poison() -> int:
+    """A secret word for outputs that nobody wrote, where a GPU fills them with one; see `unwritten.py`."""
+    return nan_word(Secrets().bits(32))
 
 
 def encode_elements(values: Floats, dtype: str) -> Buffer:
@@ -51,13 +46,10 @@ def decode_elements(elements: Buffer, dtype: str) -> Floats:
         return wide.astype(np.float64)
 
 
-def poison(dtype: str, count: int, pattern: int) -> Buffer:
-    """Memory as it looks before anyone wrote it."""
-    kind = numpy_dtype(dtype)
-    word = np.uint32(pattern)
-    if kind.itemsize == 2:
-        return np.full(count, word >> np.uint32(16), dtype=np.uint16).view(kind)
-    return np.full(count, word, dtype=np.uint32).view(kind)
+def poison(dtype: str, count: int, secret: int, name: str = "") -> Buffer:
+    """A buffer as it looks before anyone wrote it."""
+    kind, unwritten = numpy_dtype(dtype), Unwritten(secret, name)
+    return (unwritten.halves(count) if kind.itemsize == 2 else unwritten.words(count)).view(kind)
 
 
 def _to_bfloat16(values: npt.NDArray[np.float32]) -> npt.NDArray[np.uint16]:

@@ -101,6 +101,11 @@ class CompilationResult(Record):
         return self.kernel_names[0]
 
     @property
+    def registers(self) -> dict[str, int]:
+        """Of a thread of each kernel."""
+        return {needs.kernel: needs.registers for needs in self.resources}
+
+    @property
     def errors(self) -> tuple[Diagnostic, ...]:
         return tuple(d for d in self.diagnostics if d.severity == "error")
 

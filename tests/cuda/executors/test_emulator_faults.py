@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from emulator_support import compile_ptx, launch, run, run_ok
 
-from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
+from coding_framework.cuda.executors.base import ExecutionFault, ExecutionOutcome, FaultKind
 
 F32 = np.float32
 
@@ -145,6 +145,63 @@ def test_launch_bounds_are_kept() -> None:
     source = 'extern "C" __global__ void __launch_bounds__(64) k(int* o) { o[threadIdx.x] = 1; }'
     fault = _fault(source, launch("k", 1, 128, "o"), buffers={"o": np.zeros(128, np.int32)})
     assert "__launch_bounds__ says 64" in fault.message
+
+
+@pytest.mark.parametrize(
+    ("registers", "most"), [(64, 1024), (65, 896), (80, 768), (128, 512), (168, 384), (255, 256)]
+)
+def test_a_block_with_more_registers_than_an_sm_is_refused(registers: int, most: int) -> None:
+    def outcome(threads: int) -> ExecutionOutcome:
+        the_launch = launch("k", 1, threads, "x", "o", 0)
+        return run(COPY, the_launch, buffers=_copy_buffers(), registers={"k": registers})
+
+    fits = outcome(most)
+    assert fits.fault is None or fits.fault.kind is not FaultKind.INVALID_LAUNCH
+    if most < 1024:
+        fault = outcome(most + 32).fault
+        assert fault is not None
+        assert fault.kind is FaultKind.INVALID_LAUNCH
+        assert f"blocks of {most} threads at the most" in fault.message
+        assert f"{registers} registers a thread" in fault.message
+
+
+CLUSTERED = 'extern "C" __global__ void CLUSTER k(int* o) { o[blockIdx.x + 8 * blockIdx.y] = 1; }'
+
+
+@pytest.mark.parametrize(
+    ("cluster", "grid", "words"),
+    [
+        ("__cluster_dims__(4, 1, 1)", 6, "no multiple of the cluster (4, 1, 1)"),
+        ("__cluster_dims__(2, 2, 1)", (8, 3), "no multiple of the cluster (2, 2, 1)"),
+        ("__cluster_dims__(16, 1, 1)", 16, "has 16 blocks; the limit is 8"),
+        ("__cluster_dims__(3, 3, 1)", (3, 3), "has 9 blocks; the limit is 8"),
+        ("__cluster_dims__()", 4, "does not say how large"),
+        ("__block_size__((64, 1, 1))", 4, "__block_size__ says (64, 1, 1)"),
+    ],
+)
+def test_a_launch_that_does_not_fit_the_clusters_is_refused(cluster: str, grid: object, words: str) -> None:
+    the_launch = launch("k", grid, 32, "o")  # type: ignore[arg-type]
+    fault = _fault(CLUSTERED.replace("CLUSTER", cluster), the_launch, buffers={"o": np.zeros(64, np.int32)})
+    assert fault.kind is FaultKind.INVALID_LAUNCH
+    assert words in fault.message
+
+
+@pytest.mark.parametrize(
+    ("cluster", "grid", "num_blocks"),
+    [
+        ("__cluster_dims__(4, 1, 1)", 8, 8),
+        ("__cluster_dims__(2, 4, 1)", (2, 4), 8),
+        ("__block_size__((32, 1, 1))", 3, 3),
+        ("__block_size__((32, 1, 1), (2, 2, 1))", (3, 2), 24),
+        ("__launch_bounds__(32, 1, 8)", 3, 3),
+    ],
+    ids=["a multiple", "as large as allowed", "without", "a grid of clusters", "only a bound"],
+)
+def test_clusters_that_fit_run(cluster: str, grid: object, num_blocks: int) -> None:
+    the_launch = launch("k", grid, 32, "o")  # type: ignore[arg-type]
+    outcome = run(CLUSTERED.replace("CLUSTER", cluster), the_launch, buffers={"o": np.zeros(64, np.int32)})
+    assert outcome.fault is None
+    assert outcome.buffers["o"].sum() == num_blocks
 
 
 def test_too_much_shared_memory() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from emulator_support import launch, run
 
-from coding_framework.cuda.executors.base import BlockOrder, ExecutionOutcome, FaultKind
+from coding_framework.cuda.executors.base import BlockOrder, ExecutionFault, ExecutionOutcome, FaultKind
 
 I32 = np.int32
 ORDERS = [None, *(BlockOrder(secret, way) for secret in (1, 2) for way in (False, True))]
@@ -189,6 +189,55 @@ def test_blocks_that_wait_keep_their_place_on_the_device() -> None:
 }"""
     fits = _run(source, None, num_blocks=264, threads=1024)
     assert fits.fault is None, fits.fault
-    outcome = _run(source, None, num_blocks=600, threads=1024)
-    assert outcome.fault is not None
-    assert outcome.fault.kind is FaultKind.TIMEOUT
+    for num_blocks in (265, 600):
+        outcome = _run(source, None, num_blocks=num_blocks, threads=1024)
+        assert outcome.fault is not None
+        assert outcome.fault.kind is FaultKind.TIMEOUT
+        assert f"264 of its {num_blocks} blocks wait" in outcome.fault.message
+        assert "limited by warps" in outcome.fault.message
+        assert outcome.fault.source_line == 2
+
+
+MEET = """extern "C" __global__ void k(int* state, int* o) {
+  if (threadIdx.x == 0) { atomicAdd(state, 1); while (*(volatile int*)state < gridDim.x) { } }
+}"""
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+@pytest.mark.parametrize(
+    ("threads", "registers", "shared_bytes", "fits"),
+    [
+        (256, 168, 0, 132),
+        (256, 128, 0, 264),
+        (32, 40, 0, 32 * 132),
+        (64, 32, 113 * 1024, 264),
+        (64, 32, 114 * 1024, 132),
+    ],
+    ids=["registers", "registers fit twice", "slots", "shared memory twice", "shared memory"],
+)
+def test_no_more_blocks_wait_than_have_room(
+    order: BlockOrder | None, threads: int, registers: int, shared_bytes: int, fits: int
+) -> None:
+    def fault(num_blocks: int) -> ExecutionFault | None:
+        buffers = {"state": np.zeros(1, I32), "o": np.zeros(1, I32)}
+        the_launch = launch("k", num_blocks, threads, "state", "o", shared=shared_bytes)
+        return run(MEET, the_launch, buffers=buffers, order=order, registers={"k": registers}).fault
+
+    assert fault(fits) is None
+    too_many = fault(fits + 1)
+    assert too_many is not None
+    assert too_many.kind is FaultKind.TIMEOUT
+    assert f"{fits} of its {fits + 1} blocks wait" in too_many.message
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_blocks_of_which_some_threads_left_early_are_waited_for(order: BlockOrder | None) -> None:
+    source = """extern "C" __global__ void k(int* state, int* o) {
+  if (blockIdx.x == gridDim.x - 1 && threadIdx.x > 40) return;
+  if (threadIdx.x == 0) { atomicAdd(state, 1); while (*(volatile int*)state < gridDim.x) { } }
+  __syncthreads();
+  if (threadIdx.x == 0) o[blockIdx.x] = 1;
+}"""
+    outcome = _run(source, order, num_blocks=120, threads=256)
+    assert outcome.fault is None, outcome.fault
+    assert outcome.buffers["o"].all()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from coding_framework.cuda.toolchain.occupancy import limits_of, occupancy, theoretical_occupancy
+from coding_framework.cuda.toolchain.occupancy import (
+    limits_of,
+    most_threads,
+    occupancy,
+    theoretical_occupancy,
+)
 from coding_framework.records import KernelResources
 
 
@@ -42,6 +47,13 @@ def test_a_kernel_that_runs_has_one_block_at_the_least() -> None:
     limits = limits_of("sm_90")
     assert limits is not None
     assert occupancy(1024, 128, 0, limits).blocks_per_sm == 1
+
+
+@pytest.mark.parametrize(("registers", "most"), [(10, 1024), (64, 1024), (72, 896), (73, 768), (255, 256)])
+def test_a_block_is_as_large_as_its_registers_allow(registers: int, most: int) -> None:
+    limits = limits_of("sm_90")
+    assert limits is not None
+    assert most_threads(registers, limits) == most
 
 
 def test_register_pressure_is_a_share_of_what_a_thread_can_have() -> None:

@@ -86,8 +86,12 @@ class ExecutionRequest:
     """Count traffic, and what each warp and block does (slower): for runs whose time is asked for."""
     order: BlockOrder | None = None
     """How the emulator takes blocks, so that what relies on their order shows; None: by number."""
+    registers: dict[str, int] = field(default_factory=dict)
+    """Of a thread of each kernel, as ptxas says and the PTX does not: what fits on a device depends on it."""
     poison: int = 0x7FD5A1B7
-    """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
+    """A secret of this run: what memory holds that nobody wrote follows from it (`unwritten.py`)."""
+    variables: dict[str, Buffer] = field(default_factory=dict)
+    """`__device__` variables as an older run left them; the others begin as the source says."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
 
@@ -162,7 +166,9 @@ class ExecutionOutcome:
     buffers: dict[str, Buffer]
     counters: tuple[LaunchCounters, ...]
     poison: int | None = None
-    """What unwritten memory looked like in this run."""
+    """The request's: it tells what nobody wrote."""
+    variables: dict[str, Buffer] = field(default_factory=dict)
+    """Those `__device__` variables that are not as they began, where the executor can tell."""
     may_depend_on_order: bool = False
     """Whether blocks could have handed data on unseen: only runs in other orders tell if they waited."""
 

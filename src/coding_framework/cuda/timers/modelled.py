@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import cycle
 
 from coding_framework.config import JudgeConfig
 from coding_framework.cuda.check_runner import CheckRunner, Subject, both_orders
 from coding_framework.cuda.checking import PlannedCheck
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan
-from coding_framework.cuda.executors.base import BlockOrder
+from coding_framework.cuda.executors.base import BlockOrder, Buffer, ExecutionOutcome
 from coding_framework.cuda.executors.emulator.device_model import H200, DeviceModel
 from coding_framework.cuda.executors.emulator.time_model import profile_from_counters
 from coding_framework.cuda.rejection import Progress, Rejected
@@ -23,6 +24,11 @@ from coding_framework.records import KernelTiming, ProfileReport, Task, Verdict
 NUM_ORDERS = 3
 """With one, a block that merged what 127 others found and did not wait was right in 5 judgements of 60: where
 it was in one part with the least and the greatest. With two, in 1 of 80."""
+
+AGAIN = (
+    "An earlier run on this shape was right: in this one scratch and `__device__` variables held what an "
+    "older call had left there, and blocks may have come in another order"
+)
 
 
 class ModelledTimer:
@@ -48,10 +54,7 @@ class ModelledTimer:
         inputs = self._runner.draw(subject, check)
         outcome = self._runner.run(subject, check, inputs, progress)
         self._runner.compare(task, check, inputs, outcome, progress)
-        for order in _orders(subject.secrets) if outcome.may_depend_on_order else ():
-            again = self._runner.run(subject, check, inputs, progress, order)
-            progress.checks.pop()  # one check, however often it is made
-            self._runner.compare(task, check, inputs, again, progress)
+        self._try_again(subject, check, inputs, outcome, progress)
         median_us, profile = profile_from_counters(
             outcome.counters, subject.compilation.resources, self._device
         )
@@ -68,6 +71,28 @@ class ModelledTimer:
             floor_us=floor_us,
         )
         return timing, profile
+
+    def _try_again(
+        self,
+        subject: Subject,
+        check: PlannedCheck,
+        inputs: dict[str, Buffer],
+        first: ExecutionOutcome,
+        progress: Progress,
+    ) -> None:
+        """Where the order of blocks could matter, or what an older run, on other inputs, left in memory."""
+        if not (subject.plan.scratch or first.variables or first.may_depend_on_order):
+            return
+        orders = tuple(_orders(subject.secrets)) if first.may_depend_on_order else (None,)
+        other, left = self._runner.draw(subject, check), first
+        for order, drawn in zip(orders, cycle((other, inputs)), strict=False):
+            again = self._runner.run_again(subject, check, drawn, progress, order=order, left=left)
+            progress.checks.pop()  # one check, however often it is made
+            try:
+                self._runner.compare(subject.task, check, drawn, again, progress)
+            except Rejected as wrong:
+                raise Rejected(wrong.verdict, f"{wrong}. {AGAIN}") from None
+            left = again
 
     def close(self) -> None:
         """Nothing of its own."""

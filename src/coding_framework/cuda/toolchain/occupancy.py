@@ -17,6 +17,7 @@ BLOCK_SIZES = (32, 64, 128, 256, 512, 1024)
 """Threads of a block for which a compilation states its occupancy."""
 _WARP_GRANULE = 4
 """Registers serve whole groups of warps, one for each of an SM's four parts."""
+MAX_WARPS_PER_BLOCK = 32
 _KIB = 1024
 
 
@@ -94,6 +95,11 @@ def occupancy(
     return Occupancy(blocks, resident, resident / device.max_warps_per_sm, limiter)
 
 
+def most_threads(registers: int, device: SmCapacity) -> int:
+    """Of a block whose threads use so many registers, if it is to be launched at all."""
+    return 32 * min(_warps_by_registers(registers, device), MAX_WARPS_PER_BLOCK)
+
+
 def theoretical_occupancy(registers: int, shared_bytes: int, architecture: str) -> dict[int, float]:
     """Block size → share of an SM's warps; 0 for a block that does not fit, empty if nothing is known."""
     device = limits_of(architecture)
@@ -111,9 +117,7 @@ def _blocks_by_limit(
     threads: int, registers: int | None, shared_bytes: int, device: SmCapacity
 ) -> dict[str, int]:
     warps = ceil(threads / 32)
-    per_warp = max(registers if registers is not None else DEFAULT_REGISTERS, 1) * 32
-    per_warp = ceil(per_warp / device.register_granule) * device.register_granule
-    warps_by_registers = device.registers_per_sm // per_warp // _WARP_GRANULE * _WARP_GRANULE
+    warps_by_registers = _warps_by_registers(DEFAULT_REGISTERS if registers is None else registers, device)
     block_shared = shared_bytes + device.reserved_shared_bytes
     return {
         "warps": device.max_warps_per_sm // warps,
@@ -121,3 +125,8 @@ def _blocks_by_limit(
         "registers": warps_by_registers // warps,
         "shared memory": device.shared_bytes_per_sm // max(block_shared, 1),
     }
+
+
+def _warps_by_registers(registers: int, device: SmCapacity) -> int:
+    per_warp = ceil(max(registers, 1) * 32 / device.register_granule) * device.register_granule
+    return device.registers_per_sm // per_warp // _WARP_GRANULE * _WARP_GRANULE

@@ -87,6 +87,16 @@ def test_a_launch_that_does_not_fit_is_refused_in_the_emulators_words(ptx: str) 
     assert raised.value.fault.kind is FaultKind.INVALID_LAUNCH
 
 
+def test_what_a_kernel_asks_of_its_launch_is_read_from_the_ptx() -> None:
+    text = ".visible .entry k(\n.param .u64 k_param_0\n)\n.explicitcluster\n.reqnctapercluster 4, 1, 1\n{\n}"
+    entry = ptx_entries(text)["k"]
+    launch = ResolvedLaunch("k", (6, 1, 1), (32, 1, 1), 0, (BufferArgument("x"),))
+    with pytest.raises(KernelFault, match="no multiple of the cluster"):
+        PreparedLaunch(launch, entry, None, {"x": 4096})
+    with pytest.raises(KernelFault, match="needs 79 registers a thread"):
+        PreparedLaunch(replace(launch, block=(1024, 1, 1)), replace(entry, registers=79), None, {"x": 4096})
+
+
 def test_a_pointer_hint_in_the_ptx_does_not_change_the_layout() -> None:
     text = ".visible .entry k(\n.param .u64 .ptr .global .align 1 k_param_0,\n.param .u32 k_param_1\n)"
     assert ptx_entries(text)["k"].parameter_offsets == (0, 8)

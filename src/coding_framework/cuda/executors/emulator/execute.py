@@ -16,8 +16,13 @@ from coding_framework.cuda.executors.base import (
     ResolvedLaunch,
 )
 from coding_framework.cuda.executors.emulator.device_model import H200
+from coding_framework.cuda.executors.emulator.dtypes import Array
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.launch_check import check_launch, encode_arguments
+from coding_framework.cuda.executors.emulator.launch_check import (
+    check_launch,
+    encode_arguments,
+    in_blocks,
+)
 from coding_framework.cuda.executors.emulator.machine.barrier_clocks import BlockEpochs, WarpClocks
 from coding_framework.cuda.executors.emulator.machine.block_order import chunks_in_order
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceMemory
@@ -31,12 +36,13 @@ from coding_framework.cuda.executors.emulator.machine.scheduler import Budget, S
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
-from coding_framework.cuda.executors.emulator.machine.turns import Part, Turns
+from coding_framework.cuda.executors.emulator.machine.turns import Part, Room, Turns
 from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.occupancy import occupancy
 from coding_framework.cuda.executors.emulator.program.code import Kernel, UnsupportedPtx
 from coding_framework.cuda.executors.emulator.program.translate import Program, load_module
 from coding_framework.cuda.executors.emulator.ptx import PtxSyntaxError
+from coding_framework.cuda.executors.unwritten import Unwritten
 
 CHUNK_LANES = 1 << 17
 """Lanes that run at once: arrays of half a megabyte stay in the cache, and overhead is small."""
@@ -58,7 +64,7 @@ def execute(request: ExecutionRequest) -> ExecutionOutcome:
 
 
 def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) -> ExecutionOutcome:
-    memory = DeviceMemory(request.buffers, program.module)
+    memory = DeviceMemory(request.buffers, program.module, request.variables)
     run = _Run(program, request, memory, Budget(request.instruction_limit), watch_all)
     counters: list[LaunchCounters] = []
     found: ExecutionFault | None = None
@@ -74,7 +80,9 @@ def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) ->
             FaultKind.UNSUPPORTED, f"not supported by the emulator: {unsupported}", unsupported.line
         )
     buffers = {name: memory.by_name[name].content() for name in request.buffers}
-    return ExecutionOutcome(found, buffers, tuple(counters), request.poison, run.may_depend_on_order)
+    return ExecutionOutcome(
+        found, buffers, tuple(counters), request.poison, memory.changed_variables(), run.may_depend_on_order
+    )
 
 
 class _Run:
@@ -89,30 +97,23 @@ class _Run:
         watch_all: bool,
     ) -> None:
         self._program = program
-        self._request = request
-        self._memory = memory
-        self._budget = budget
-        self._watch_all = watch_all
+        self.request = request
+        self.memory = memory
+        self.budget = budget
+        self.watch_all = watch_all
+        self.unwritten = Unwritten(request.poison)
+        """Of shared and local memory."""
         self.may_depend_on_order = False
         """Whether blocks of a launch so far could have handed data on, unseen by the race detection."""
 
     def launch(self, launch: ResolvedLaunch) -> LaunchCounters:
         """Run one launch to its end."""
-        kernel, memory = self._kernel_of(launch), self._memory
-        check_launch(launch, kernel)
-        bases = {name: buffer.base for name, buffer in memory.by_name.items()}
-        parameters = encode_arguments(launch, kernel, bases)
-        counters = LaunchCounters(
-            kernel=launch.kernel,
-            grid=launch.grid,
-            block=launch.block,
-            dynamic_shared_bytes=launch.shared_bytes,
-            static_shared_bytes=kernel.static_shared_bytes,
-        )
+        kernel, memory = self._kernel_of(launch), self.memory
+        check_launch(launch, kernel, self.request.registers.get(kernel.name))
+        under_way = _UnderWay(self, kernel, in_blocks(launch, kernel))
         memory.begin_launch()
-        changes = Changes()
-        parts = self._parts(kernel, launch, parameters, counters, changes)
-        Turns(counters, changes, _num_resident_blocks(launch, kernel)).run(parts)
+        Turns(under_way, under_way.room()).run(under_way.chunks())
+        counters = under_way.counters
         counters.unique_sectors = memory.num_touched_sectors()
         counters.hottest_sector_atomics = memory.hottest_atomics()
         if kernel.may_hand_over:
@@ -129,56 +130,69 @@ class _Run:
             )
         return self._program.kernel(launch.kernel)
 
-    def _parts(
-        self,
-        kernel: Kernel,
-        launch: ResolvedLaunch,
-        parameters: bytes,
-        counters: LaunchCounters,
-        changes: Changes,
-    ) -> Iterator[Part]:
-        """The chunks of a launch, each made when it is its turn."""
-        races = None
-        if self._request.detect_races:
-            races = GlobalRaces(kernel, launch, self._memory, watch_all=self._watch_all)
-        at_once = _blocks_at_once(launch, kernel)
-        order, stamps = self._request.order, Stamps()
-        for numbers in chunks_in_order(prod(launch.grid), at_once, order, shuffle=kernel.may_hand_over):
-            geometry = Geometry(launch.grid, launch.block, numbers)
-            clocks = _clocks(kernel, geometry)
-            tally = Tally(kernel, geometry, is_on=self._request.counts_work)
-            shared = self._shared_space(kernel, launch, geometry, clocks, counters, tally)
-            local = LocalSpace(
-                geometry.num_blocks * geometry.num_threads, kernel.local_bytes, self._request.poison
-            )
-            hand_over = HandOver(stamps, tally) if tally.follows_hand_over else None
-            space = GlobalSpace(self._memory, counters, races, tally, hand_over)
-            machine = Machine(parameters, space, shared, local, counters, changes)
-            scheduler = Scheduler(kernel, machine, geometry, self._budget, changes, tally)
-            yield Part(scheduler, clocks, races)
+
+class _UnderWay:
+    """A launch whose blocks are begun chunk by chunk."""
+
+    def __init__(self, run: _Run, kernel: Kernel, launch: ResolvedLaunch) -> None:
+        self._run = run
+        self._kernel = kernel
+        self._launch = launch
+        bases = {name: buffer.base for name, buffer in run.memory.by_name.items()}
+        self._parameters = encode_arguments(launch, kernel, bases)
+        self.changes = Changes()
+        self.counters = LaunchCounters(
+            kernel=launch.kernel,
+            grid=launch.grid,
+            block=launch.block,
+            dynamic_shared_bytes=launch.shared_bytes,
+            static_shared_bytes=kernel.static_shared_bytes,
+        )
+        self._stamps = Stamps()
+        self._races: GlobalRaces | None = None
+        if run.request.detect_races:
+            self._races = GlobalRaces(kernel, launch, run.memory, watch_all=run.watch_all)
+
+    def chunks(self) -> Iterator[Array]:
+        """Numbers of blocks that may run in step."""
+        at_once, shuffle = _blocks_at_once(self._launch, self._kernel), self._kernel.may_hand_over
+        return chunks_in_order(prod(self._launch.grid), at_once, self._run.request.order, shuffle=shuffle)
+
+    def room(self) -> Room:
+        """What the modelled device holds of these blocks at a time; all, where none can wait for another."""
+        kernel, num_blocks = self._kernel, prod(self._launch.grid)
+        if not kernel.may_hand_over:
+            return Room(num_blocks, num_blocks, "nothing")
+        shared_bytes = kernel.static_shared_bytes + self._launch.shared_bytes
+        registers = self._run.request.registers.get(kernel.name)
+        held = occupancy(prod(self._launch.block), registers, shared_bytes, H200)
+        return Room(num_blocks, held.blocks_per_sm * H200.num_sms, held.limited_by)
+
+    def begin(self, numbers: Array) -> Part:
+        """Some blocks with their memory, ready to run."""
+        run, kernel = self._run, self._kernel
+        geometry = Geometry(self._launch.grid, self._launch.block, numbers)
+        clocks = _clocks(kernel, geometry)
+        tally = Tally(kernel, geometry, is_on=run.request.counts_work)
+        shared = self._shared_space(geometry, clocks, tally)
+        local = LocalSpace(geometry.num_blocks * geometry.num_threads, kernel.local_bytes, run.unwritten)
+        hand_over = HandOver(self._stamps, tally) if tally.follows_hand_over else None
+        space = GlobalSpace(run.memory, self.counters, self._races, tally, hand_over)
+        machine = Machine(self._parameters, space, shared, local, self.counters, self.changes)
+        scheduler = Scheduler(kernel, machine, geometry, run.budget, self.changes, tally)
+        return Part(scheduler, clocks, self._races)
 
     def _shared_space(
-        self,
-        kernel: Kernel,
-        launch: ResolvedLaunch,
-        geometry: Geometry,
-        clocks: BlockEpochs | WarpClocks,
-        counters: LaunchCounters,
-        tally: Tally,
+        self, geometry: Geometry, clocks: BlockEpochs | WarpClocks, tally: Tally
     ) -> SharedSpace:
+        run, kernel = self._run, self._kernel
         num_bytes = kernel.static_shared_bytes
-        if launch.shared_bytes:
-            num_bytes = kernel.dynamic_shared_offset + launch.shared_bytes
+        if self._launch.shared_bytes:
+            num_bytes = kernel.dynamic_shared_offset + self._launch.shared_bytes
         races = None
-        if self._request.detect_races:
+        if run.request.detect_races:
             races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks)
-        return SharedSpace(geometry.num_blocks, num_bytes, counters, races, self._request.poison, tally)
-
-
-def _num_resident_blocks(launch: ResolvedLaunch, kernel: Kernel) -> int:
-    """Blocks that the modelled device holds at a time, if none needs more registers than there are."""
-    shared_bytes = kernel.static_shared_bytes + launch.shared_bytes
-    return occupancy(prod(launch.block), None, shared_bytes, H200).blocks_per_sm * H200.num_sms
+        return SharedSpace(geometry.num_blocks, num_bytes, self.counters, races, run.unwritten, tally)
 
 
 def _clocks(kernel: Kernel, geometry: Geometry) -> BlockEpochs | WarpClocks:

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import prod
 from typing import Protocol
 
 from coding_framework.cuda.executors.base import BufferArgument, FaultKind, ResolvedLaunch
+from coding_framework.cuda.executors.emulator.device_model import H200
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.ptx import Variable
-from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES
+from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Demands
+from coding_framework.cuda.toolchain.occupancy import most_threads
 
 MAX_THREADS = 1024
 MAX_BLOCK = (1024, 1024, 64)
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_STATIC_SHARED = 48 * 1024
 MAX_SHARED = 227 * 1024
+MAX_CLUSTER = 8
+"""Blocks; sixteen need an attribute that the host sets, and a launch plan cannot."""
 
 
 class EntryPoint(Protocol):
     """What a launch must fit."""
 
     @property
-    def max_threads(self) -> int | None: ...
+    def demands(self) -> Demands: ...
     @property
     def static_shared_bytes(self) -> int: ...
     @property
@@ -40,9 +46,23 @@ def _refuse(message: str) -> KernelFault:
     return KernelFault(FaultKind.INVALID_LAUNCH, message)
 
 
-def check_launch(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
-    """Raise the fault that the driver's refusal would be."""
-    threads = launch.block[0] * launch.block[1] * launch.block[2]
+def check_launch(launch: ResolvedLaunch, kernel: EntryPoint, registers: int | None) -> None:
+    """Raise the fault that the driver's refusal would be; `registers` of a thread, where they are known."""
+    _check_block(launch)
+    if registers is not None:
+        _check_registers(launch, registers)
+    for axis, extent, limit in zip("xyz", launch.grid, MAX_GRID, strict=True):
+        if not 1 <= extent <= limit:
+            raise _refuse(
+                f"`{launch.kernel}`: grid extent {axis} is {extent}; it must lie between 1 and {limit}"
+            )
+    _check_own_limits(launch, kernel.demands)
+    _check_cluster(launch, kernel.demands)
+    _check_shared(launch, kernel)
+
+
+def _check_block(launch: ResolvedLaunch) -> None:
+    threads = prod(launch.block)
     for axis, extent, limit in zip("xyz", launch.block, MAX_BLOCK, strict=True):
         if extent < 1:
             raise _refuse(f"`{launch.kernel}`: block extent {axis} is {extent}; it must be at least 1")
@@ -52,16 +72,51 @@ def check_launch(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
         raise _refuse(
             f"`{launch.kernel}`: a block of {launch.block} has {threads} threads; the limit is {MAX_THREADS}"
         )
-    if kernel.max_threads is not None and threads > kernel.max_threads:
+
+
+def _check_own_limits(launch: ResolvedLaunch, demands: Demands) -> None:
+    threads = prod(launch.block)
+    if demands.max_threads is not None and threads > demands.max_threads:
         raise _refuse(
-            f"`{launch.kernel}`: {threads} threads a block, but __launch_bounds__ says {kernel.max_threads}"
+            f"`{launch.kernel}`: {threads} threads a block, but __launch_bounds__ says {demands.max_threads}"
         )
-    for axis, extent, limit in zip("xyz", launch.grid, MAX_GRID, strict=True):
-        if not 1 <= extent <= limit:
+    if demands.block is not None and launch.block != demands.block:
+        raise _refuse(
+            f"`{launch.kernel}`: a block of {launch.block}, but __block_size__ says {demands.block}"
+        )
+
+
+def _check_registers(launch: ResolvedLaunch, registers: int) -> None:
+    threads, most = prod(launch.block), most_threads(registers, H200)
+    if threads > most:
+        raise _refuse(
+            f"`{launch.kernel}` needs {registers} registers a thread, and a block of {threads} threads more "
+            f"than the {H200.registers_per_sm:,} that an SM has, so no GPU can launch it: use blocks of "
+            f"{most} threads at the most, keep fewer values in each thread, or let the compiler use fewer "
+            f"registers with __launch_bounds__({threads})"
+        )
+
+
+def _check_cluster(launch: ResolvedLaunch, demands: Demands) -> None:
+    cluster = demands.cluster
+    if cluster is None:
+        if demands.needs_cluster:
             raise _refuse(
-                f"`{launch.kernel}`: grid extent {axis} is {extent}; it must lie between 1 and {limit}"
+                f"`{launch.kernel}` is to run in clusters of blocks but does not say how large they are: "
+                "write __cluster_dims__(x, y, z)"
             )
-    _check_shared(launch, kernel)
+        return
+    if prod(cluster) > MAX_CLUSTER:
+        raise _refuse(
+            f"`{launch.kernel}`: a cluster of {cluster} has {prod(cluster)} blocks; the limit is "
+            f"{MAX_CLUSTER} (16 need a setting of the host's that a launch plan does not have)"
+        )
+    if any(n % c for n, c in zip(launch.grid, cluster, strict=True)) and not demands.grid_counts_clusters:
+        raise _refuse(
+            f"`{launch.kernel}`: a grid of {launch.grid} is no multiple of the cluster {cluster} that "
+            "__cluster_dims__ says: round the grid up in the launch plan, and let the blocks beyond the "
+            "data do nothing"
+        )
 
 
 def _check_shared(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
@@ -77,6 +132,15 @@ def _check_shared(launch: ResolvedLaunch, kernel: EntryPoint) -> None:
         raise _refuse(
             f"`{launch.kernel}` needs {total} bytes of shared memory a block; the limit is {MAX_SHARED}"
         )
+
+
+def in_blocks(launch: ResolvedLaunch, kernel: EntryPoint) -> ResolvedLaunch:
+    """The same with its grid in blocks, where the kernel counts it in clusters."""
+    cluster = kernel.demands.cluster
+    if cluster is None or not kernel.demands.grid_counts_clusters:
+        return launch
+    x, y, z = (n * c for n, c in zip(launch.grid, cluster, strict=True))
+    return replace(launch, grid=(x, y, z))
 
 
 def describe_parameters(kernel: EntryPoint) -> str:

@@ -16,10 +16,15 @@ from coding_framework.cuda.executors.base import FaultKind, ResolvedLaunch
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.launch_check import check_launch, encode_arguments
 from coding_framework.cuda.executors.emulator.ptx import Variable
-from coding_framework.cuda.executors.emulator.ptx.declarations import DeclarationError, parse_variable
+from coding_framework.cuda.executors.emulator.ptx.declarations import (
+    DeclarationError,
+    parse_demands,
+    parse_variable,
+)
+from coding_framework.cuda.executors.emulator.ptx.model import NO_DEMANDS, Demands
 from coding_framework.cuda.executors.emulator.ptx.statements import strip_comments
 
-_ENTRY = re.compile(r"^\s*(?:\.\w+\s+)*\.entry\s+([\w$]+)\s*\(([^)]*)\)", re.MULTILINE)
+_ENTRY = re.compile(r"^\s*(?:\.\w+\s+)*\.entry\s+([\w$]+)\s*\(([^)]*)\)([^{;]*)", re.MULTILINE)
 _POINTER_HINT = re.compile(r"\.ptr(?:\s+\.(?!align)\w+)*(?:\s+\.align\s+\d+)?")
 
 
@@ -29,8 +34,9 @@ class PtxEntry:
 
     name: str
     parameters: tuple[Variable, ...]
-    max_threads: int | None = None
+    demands: Demands = NO_DEMANDS
     static_shared_bytes: int = 0
+    registers: int | None = None
 
     @cached_property
     def parameter_offsets(self) -> tuple[int, ...]:
@@ -48,9 +54,9 @@ def ptx_entries(ptx: str) -> dict[str, PtxEntry]:
     A candidate can put text of its own there (inline assembly), but no second kernel of the same name.
     """
     entries: dict[str, PtxEntry] = {}
-    for name, text in _ENTRY.findall(strip_comments(ptx)):
+    for name, text, directives in _ENTRY.findall(strip_comments(ptx)):
         try:
-            entry = PtxEntry(name, _parameters(text))
+            entry = PtxEntry(name, _parameters(text), parse_demands(directives))
         except DeclarationError as error:
             raise KernelFault(FaultKind.INVALID_LAUNCH, f"`{name}`: {error}") from None
         if entries.setdefault(name, entry) != entry:
@@ -81,7 +87,7 @@ class PreparedLaunch:
     def __init__(
         self, launch: ResolvedLaunch, entry: PtxEntry, function: Any, addresses: Mapping[str, int]
     ) -> None:
-        check_launch(launch, entry)
+        check_launch(launch, entry, entry.registers)
         block = encode_arguments(launch, entry, addresses)
         self.grid, self.block, self.shared_bytes = launch.grid, launch.block, launch.shared_bytes
         self.function = function

@@ -35,6 +35,7 @@ from coding_framework.cuda.executors.gpu.session import (
     fire,
     session,
 )
+from coding_framework.cuda.executors.unwritten import nan_word
 
 _GLOBAL = re.compile(r"(?<!\w)(?<!\.ptr )\.global\s")
 """A declaration, wherever it stands; not the hint of a pointer, nor an instruction."""
@@ -164,7 +165,7 @@ def _enqueue(here: Session, batch: list[Run], loaded: _Loaded, counter: int) -> 
         launches = [module.prepare(launch, addresses) for launch in run.request.launches]
         here.admit(module)
         here.harness.copy(base, run.image.ctypes.data, run.image.nbytes)
-        here.harness.dirty_shared(run.request.poison)
+        here.harness.dirty_shared(nan_word(run.request.poison))
         for launch in launches:
             fire(launch, here.stream)
         here.harness.copy(run.image.ctypes.data, base, run.image.nbytes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -178,8 +178,10 @@ class LoadedModule:
 def _with_limits(entry: PtxEntry, function: Any) -> PtxEntry:
     attributes = driver.CUfunction_attribute
     threads = call(driver.cuFuncGetAttribute(attributes.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function))
+    registers = call(driver.cuFuncGetAttribute(attributes.CU_FUNC_ATTRIBUTE_NUM_REGS, function))
     shared = call(driver.cuFuncGetAttribute(attributes.CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function))
-    return PtxEntry(entry.name, entry.parameters, int(threads), int(shared))
+    demands = replace(entry.demands, max_threads=int(threads))
+    return replace(entry, demands=demands, registers=int(registers), static_shared_bytes=int(shared))
 
 
 def fire(launch: PreparedLaunch, stream: Any) -> None:

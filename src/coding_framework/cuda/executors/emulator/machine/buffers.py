@@ -71,26 +71,35 @@ class DeviceBuffer:
 class DeviceMemory:
     """All buffers of a request and all variables of its module."""
 
-    def __init__(self, buffers: dict[str, Buffer], module: Module) -> None:
+    def __init__(self, buffers: dict[str, Buffer], module: Module, left: dict[str, Buffer]) -> None:
+        self._initial: list[tuple[DeviceBuffer, bytes]] = []
+        """Variables of the module that a kernel may change, and what the source says they begin with."""
         self.by_window: dict[int, DeviceBuffer] = {}
         self.by_name: dict[str, DeviceBuffer] = {}
         for index, (name, content) in enumerate(buffers.items()):
             flat = np.ascontiguousarray(content).reshape(-1)
             self._add(DeviceBuffer(name, buffer_base(index), flat, flat.dtype))
             self.by_name[name] = self.by_window[buffer_base(index) >> WINDOW_BITS]
-        self._add_variables(module)
+        self._add_variables(module, left)
 
     def _add(self, buffer: DeviceBuffer) -> None:
         self.by_window[buffer.base >> WINDOW_BITS] = buffer
 
-    def _add_variables(self, module: Module) -> None:
+    def _add_variables(self, module: Module, left: dict[str, Buffer]) -> None:
         variables = device_variables(module)
         addresses = {v.name: module_variable_base(i) for i, v in enumerate(variables)}
         for variable in variables:
             content = initial_bytes(variable, addresses)
-            buffer = DeviceBuffer(variable.name, addresses[variable.name], content, np.dtype(np.uint8))
+            begins = left.get(variable.name, content)
+            buffer = DeviceBuffer(variable.name, addresses[variable.name], begins, np.dtype(np.uint8))
             buffer.is_constant = variable.space == "const"
             self._add(buffer)
+            if not buffer.is_constant:
+                self._initial.append((buffer, content))
+
+    def changed_variables(self) -> dict[str, Buffer]:
+        """What is not as the source says any more."""
+        return {b.name: b.content() for b, initial in self._initial if b.data[: b.size].tobytes() != initial}
 
     def begin_launch(self) -> None:
         """Forget the traffic of the launch before."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from coding_framework.cuda.executors.emulator.dtypes import STORAGE, Array, Value
 from coding_framework.cuda.executors.emulator.machine.lanes import Base, Lanes
+from coding_framework.cuda.executors.unwritten import Unwritten
 
 Registers = list[Value]
 
@@ -23,8 +24,7 @@ def unwritten(types: tuple[str, ...], garbage: int) -> tuple[Value, ...]:
 
     Each holds something else, so that nothing can be made of their differences; as float32 all are NaN.
     """
-    upper, lower = garbage & 0xFFFF0000, garbage & 0xFFFF | 1
-    words = upper | (np.arange(1, len(types) + 1, dtype=np.uint32) * np.uint32(lower) & np.uint32(0xFFFF))
+    words = Unwritten(garbage, "registers").words(len(types))
     pairs = np.repeat(words, 2).view(np.uint64)
     found: dict[str, Array] = {
         "bool": words & 2 != 0,

@@ -9,17 +9,18 @@ from coding_framework.cuda.executors.emulator.dtypes import NUMPY, Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.program.access import Access
+from coding_framework.cuda.executors.unwritten import Unwritten
 
 
 class LocalSpace:
     """What `ld.local` and `st.local` do."""
 
-    def __init__(self, num_lanes: int, num_bytes: int, garbage: int) -> None:
+    def __init__(self, num_lanes: int, num_bytes: int, unwritten: Unwritten) -> None:
         self._num_bytes = num_bytes
         self._num_lanes = num_lanes
-        self.garbage = garbage
-        """What it holds before anything is written; registers begin with the same."""
-        self._planes: Array = np.full((num_bytes // 4, num_lanes), garbage, dtype=np.uint32)
+        self.garbage = unwritten.secret
+        """From which follows what registers begin with."""
+        self._planes: Array = unwritten.words_of_chunk(num_bytes // 4 * num_lanes).reshape(-1, num_lanes)
 
     def load(self, lanes: Lanes, address: Value, access: Access) -> tuple[Value, ...]:
         address = lanes.safe(address)

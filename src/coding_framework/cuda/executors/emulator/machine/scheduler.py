@@ -68,6 +68,7 @@ class Scheduler:
         self._is_begun = False
         """Whether a family has begun and not ended."""
         self._changes = changes
+        self._may_wait = kernel.may_hand_over
         self._spin_watch = SpinWatch(changes) if kernel.may_hand_over else None
         registers: list[Value] = list(unwritten(kernel.register_types, machine.local_space.garbage))
         self._deferred.append(Group(0, Lanes(self._base), registers))
@@ -89,6 +90,10 @@ class Scheduler:
         groups = (*self._runnable.values(), *self._parked.values(), *self._barriers.waiting_groups())
         numbers = [group.lanes.compress(group.lanes.base.block) for group in groups]
         return int(np.unique(np.concatenate(numbers)).size) if numbers else 0
+
+    def line_of_waiting(self) -> int | None:
+        """Where one of them waits that could run."""
+        return next((self._blocks[pc].line for pc in self._runnable), None)
 
     def wait_no_more(self) -> None:
         """Let groups that wait spin on: nobody is left who could change anything."""
@@ -234,7 +239,12 @@ class Scheduler:
         self.tally.settle(group)
 
     def _partition(self, group: Group) -> Group:
-        """A lone group: blocks that are whole go on without a mask, the others follow later."""
+        """A lone group: blocks that are whole go on without a mask, the others follow later.
+
+        Unless one may wait for another: then all go on together.
+        """
+        if self._may_wait:
+            return group
         chosen, rest = partition_rows(group, self._blocks[group.pc].live_in)
         if rest is not None:
             self._deferred.append(rest)

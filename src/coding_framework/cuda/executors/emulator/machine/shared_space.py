@@ -13,6 +13,7 @@ from coding_framework.cuda.executors.emulator.machine.shared_races import Shared
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.machine.warp_sums import Amount
 from coding_framework.cuda.executors.emulator.program.access import Access
+from coding_framework.cuda.executors.unwritten import Unwritten
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
@@ -26,13 +27,13 @@ class SharedSpace:
         num_bytes: int,
         counters: LaunchCounters,
         races: SharedRaces | None,
-        garbage: int,
+        unwritten: Unwritten,
         tally: Tally,
     ) -> None:
         self.num_bytes = num_bytes
         self._stride = max(16, -(-num_bytes // 16) * 16)
-        words = np.full((num_blocks, self._stride // 4), garbage, dtype=np.uint32)
-        self._data = words.view(np.uint8)
+        words = unwritten.words_of_chunk(num_blocks * self._stride // 4)
+        self._data = words.view(np.uint8).reshape(num_blocks, self._stride)
         self._views: dict[str, Array] = {}
         self._counters = counters
         self.races = races

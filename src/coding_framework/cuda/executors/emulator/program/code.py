@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from coding_framework.cuda.executors.emulator.ptx import Instruction, Variable
+from coding_framework.cuda.executors.emulator.ptx.model import Demands
 
 Name = tuple[int, str]
 """A register, label or variable of one inlined instance of a function."""
@@ -108,4 +109,4 @@ class Kernel:
     """The classes of its instructions."""
     issued: npt.NDArray[np.int64]
     """(blocks, classes): what a warp issues when it runs a block."""
-    max_threads: int | None
+    demands: Demands

@@ -107,7 +107,7 @@ def _translate(module: Module, function: Function) -> Kernel:
         written_parameters=written_parameters(instructions, function.parameters, code),
         classes=classes,
         issued=np.array([[block.classes.get(kind, 0) for kind in classes] for block in blocks], np.int64),
-        max_threads=function.max_threads,
+        demands=function.demands,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from math import prod
 
-from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Variable
+from coding_framework.cuda.executors.emulator.ptx.model import TYPE_BYTES, Demands, Variable
 from coding_framework.cuda.executors.emulator.ptx.operands import parse_literal, split_operands
 
 _VARIABLE = re.compile(
@@ -12,11 +13,24 @@ _VARIABLE = re.compile(
     r"(?P<name>[%$\w]+)\s*(?P<array>(?:\[[^\]]*\]\s*)*)(?:=\s*(?P<initializer>.*))?$",
     re.S,
 )
+_EXTENT = re.compile(r"\.(maxntid|reqntid|reqnctapercluster)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _SPACES = ("global", "const", "shared", "local", "param")
 
 
 class DeclarationError(ValueError):
     """A declaration whose form is not known."""
+
+
+def parse_demands(directives: str) -> Demands:
+    """`.maxntid 256, 1, 1 .explicitcluster` and their relatives, between a kernel's name and its body."""
+    extents = {name: (int(x), int(y or 1), int(z or 1)) for name, x, y, z in _EXTENT.findall(directives)}
+    return Demands(
+        max_threads=prod(extents["maxntid"]) if "maxntid" in extents else None,
+        block=extents.get("reqntid"),
+        cluster=extents.get("reqnctapercluster"),
+        needs_cluster=".explicitcluster" in directives,
+        grid_counts_clusters=".blocksareclusters" in directives,
+    )
 
 
 def parse_variable(text: str) -> Variable:

@@ -115,6 +115,25 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Demands:
+    """What a kernel's directives ask of its launch."""
+
+    max_threads: int | None = None
+    """From `__launch_bounds__`."""
+    block: tuple[int, int, int] | None = None
+    """From `__block_size__`: no other will do."""
+    cluster: tuple[int, int, int] | None = None
+    """From `__cluster_dims__`: blocks that run together."""
+    needs_cluster: bool = False
+    """Whether it does not run without one."""
+    grid_counts_clusters: bool = False
+    """Whether a launch's grid is in clusters."""
+
+
+NO_DEMANDS = Demands()
+
+
+@dataclass(frozen=True)
 class Function:
     """A kernel (`entry`) or a device function with its flat body."""
 
@@ -127,8 +146,7 @@ class Function:
     variables: tuple[Variable, ...]
     """Shared, local and call-parameter variables declared in the body."""
     body: tuple[Instruction | Label | BranchTargets, ...]
-    max_threads: int | None = None
-    """From `__launch_bounds__`."""
+    demands: Demands = NO_DEMANDS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 
-from coding_framework.cuda.executors.emulator.ptx.declarations import DeclarationError, parse_variable
+from coding_framework.cuda.executors.emulator.ptx.declarations import (
+    DeclarationError,
+    parse_demands,
+    parse_variable,
+)
 from coding_framework.cuda.executors.emulator.ptx.function_body import parse_body
 from coding_framework.cuda.executors.emulator.ptx.lines import own_file_of
 from coding_framework.cuda.executors.emulator.ptx.model import Function, Module, Variable
@@ -29,7 +33,6 @@ _HEADER = re.compile(
     r"(?:\((?P<parameters>[^)]*)\))?(?P<directives>[^{;]*)",
     re.S,
 )
-_MAXNTID = re.compile(r"\.(?:maxntid|reqntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 
 
 def parse_module(text: str) -> Module:
@@ -87,17 +90,10 @@ def _function(text: str, position: int, own_file: int | None) -> tuple[Function 
         registers=body.registers,
         variables=tuple(body.variables),
         body=tuple(body.items),
-        max_threads=_max_threads(header["directives"]),
+        demands=parse_demands(header["directives"]),
     )
     return function, close + 1
 
 
 def _parameters(text: str | None) -> tuple[Variable, ...]:
     return tuple(parse_variable(piece) for piece in split_operands(text or "") if piece)
-
-
-def _max_threads(directives: str) -> int | None:
-    match = _MAXNTID.search(directives)
-    if not match:
-        return None
-    return int(match[1]) * int(match[2] or 1) * int(match[3] or 1)

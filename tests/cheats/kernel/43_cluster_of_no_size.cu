@@ -1,0 +1,6 @@
+// Cheat: is to run in clusters and does not say of how many blocks.
+// launch: vector_add grid=(ceil_div(n, 256)) block=(256)
+extern "C" __global__ void __cluster_dims__() vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) y[i] = a[i] + b[i];
+}
