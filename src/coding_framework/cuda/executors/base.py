@@ -27,6 +27,7 @@ class FaultKind(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     MISALIGNED = "misaligned"
     DATA_RACE = "data_race"
+    UNDEFINED = "undefined"
     DEADLOCK = "deadlock"
     TIMEOUT = "timeout"
     UNSUPPORTED = "unsupported"
@@ -88,6 +89,8 @@ class ExecutionRequest:
     """How the emulator takes blocks, so that what relies on their order shows; None: by number."""
     poison: int = 0x7FD5A1B7
     """Bit pattern of memory that nobody wrote, shared and local memory included; secret in each run."""
+    strict_memory_model: bool = True
+    """Whether what CUDA leaves undefined ends a run on the emulator although a card mostly lets it pass."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
 
@@ -165,6 +168,10 @@ class ExecutionOutcome:
     """What unwritten memory looked like in this run."""
     may_depend_on_order: bool = False
     """Whether blocks could have handed data on unseen: only runs in other orders tell if they waited."""
+    noted: tuple[ExecutionFault, ...] = ()
+    """What the emulator met that is no verdict."""
+    idle_sources: tuple[int, ...] = ()
+    """Lines of shuffles that read from a lane which takes no part, on the emulator."""
 
 
 class Executor(Protocol):

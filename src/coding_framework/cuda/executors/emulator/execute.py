@@ -32,6 +32,7 @@ from coding_framework.cuda.executors.emulator.machine.shared_races import Shared
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.machine.turns import Part, Turns
+from coding_framework.cuda.executors.emulator.machine.undefined import Undefined
 from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.occupancy import occupancy
 from coding_framework.cuda.executors.emulator.program.code import Kernel, UnsupportedPtx
@@ -74,7 +75,15 @@ def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) ->
             FaultKind.UNSUPPORTED, f"not supported by the emulator: {unsupported}", unsupported.line
         )
     buffers = {name: memory.by_name[name].content() for name in request.buffers}
-    return ExecutionOutcome(found, buffers, tuple(counters), request.poison, run.may_depend_on_order)
+    return ExecutionOutcome(
+        fault=found,
+        buffers=buffers,
+        counters=tuple(counters),
+        poison=request.poison,
+        may_depend_on_order=run.may_depend_on_order,
+        noted=run.undefined.noted,
+        idle_sources=tuple(sorted(line for line in run.undefined.idle_sources if line is not None)),
+    )
 
 
 class _Run:
@@ -93,6 +102,7 @@ class _Run:
         self._memory = memory
         self._budget = budget
         self._watch_all = watch_all
+        self.undefined = Undefined(is_strict=request.strict_memory_model)
         self.may_depend_on_order = False
         """Whether blocks of a launch so far could have handed data on, unseen by the race detection."""
 
@@ -153,7 +163,7 @@ class _Run:
             )
             hand_over = HandOver(stamps, tally) if tally.follows_hand_over else None
             space = GlobalSpace(self._memory, counters, races, tally, hand_over)
-            machine = Machine(parameters, space, shared, local, counters, changes)
+            machine = Machine(parameters, space, shared, local, counters, changes, self.undefined)
             scheduler = Scheduler(kernel, machine, geometry, self._budget, changes, tally)
             yield Part(scheduler, clocks, races)
 
@@ -171,7 +181,7 @@ class _Run:
             num_bytes = kernel.dynamic_shared_offset + launch.shared_bytes
         races = None
         if self._request.detect_races:
-            races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks)
+            races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks, self.undefined)
         return SharedSpace(geometry.num_blocks, num_bytes, counters, races, self._request.poison, tally)
 
 
@@ -184,7 +194,7 @@ def _num_resident_blocks(launch: ResolvedLaunch, kernel: Kernel) -> int:
 def _clocks(kernel: Kernel, geometry: Geometry) -> BlockEpochs | WarpClocks:
     if kernel.counts_barriers:
         return WarpClocks(geometry.num_blocks, geometry.warps_per_block)
-    return BlockEpochs(geometry.num_blocks)
+    return BlockEpochs(geometry.num_blocks, geometry.warps_per_block)
 
 
 def _blocks_at_once(launch: ResolvedLaunch, kernel: Kernel) -> int:

@@ -118,17 +118,18 @@ def _all_instructions(block: Block) -> Iterable[FlatInstruction]:
 
 
 def _generate(blocks: list[Block], context: Context) -> None:
-    emitters = []
+    emitters, source = [], []
     for block in blocks:
         emitter = Emitter(context)
         _emit_block(emitter, block)
         emitters.append(emitter)
+        if block.is_warp_sync:
+            masks = _members_emitter(context, block)
+            emitter.used |= masks.used
+            source.append(masks.function(f"members_{block.index}", frozenset()))
     find_liveness(blocks, emitters)
-    source = []
     for block, emitter in zip(blocks, emitters, strict=True):
         source.append(emitter.function(f"block_{block.index}", block.live_out))
-        if block.is_warp_sync:
-            source.append(_members_function(context, block))
     exec(compile("\n".join(source), "<generated from PTX>", "exec"), context.namespace)
     for block in blocks:
         block.run = context.namespace[f"block_{block.index}"]
@@ -183,8 +184,9 @@ def _emit_instruction(e: Emitter, flat: FlatInstruction) -> None:
     e.guard = None
 
 
-def _members_function(context: Context, block: Block) -> str:
+def _members_emitter(context: Context, block: Block) -> Emitter:
+    """Reads the mask that the scheduler goes by, whatever the instruction itself makes of it."""
     e = Emitter(context)
     e.flat = block.instructions[0]
     e.result = members_text(e)
-    return e.function(f"members_{block.index}", frozenset())
+    return e
