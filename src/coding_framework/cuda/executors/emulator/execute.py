@@ -192,7 +192,7 @@ def _num_resident_blocks(launch: ResolvedLaunch, kernel: Kernel) -> int:
 
 
 def _clocks(kernel: Kernel, geometry: Geometry) -> BlockEpochs | WarpClocks:
-    if kernel.counts_barriers:
+    if kernel.orders_warps:
         return WarpClocks(geometry.num_blocks, geometry.warps_per_block)
     return BlockEpochs(geometry.num_blocks, geometry.warps_per_block)
 
@@ -201,7 +201,7 @@ def _blocks_at_once(launch: ResolvedLaunch, kernel: Kernel) -> int:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     by_lanes = CHUNK_LANES // threads
     shared_bytes = kernel.static_shared_bytes + launch.shared_bytes
-    if kernel.counts_barriers:
+    if kernel.orders_warps:
         # Every place remembers when each warp read it.
         shared_bytes *= -(-threads // WARP)
     own_bytes = shared_bytes + kernel.local_bytes * threads

@@ -14,7 +14,10 @@ from coding_framework.cuda.executors.emulator.program.analysis import (
     accesses_device_memory,
     counts_barriers,
     find_liveness,
+    has_flags,
+    is_strong,
     may_hand_over,
+    orders_by_flags,
     read_names,
     smallest_access,
     uses_fences,
@@ -103,7 +106,8 @@ def _translate(module: Module, function: Function) -> Kernel:
         global_granule=smallest_access(instructions, "global"),
         uses_fences=uses_fences(instructions),
         may_hand_over=may_hand_over(instructions),
-        counts_barriers=counts_barriers(instructions),
+        may_wait=may_hand_over(instructions) or has_flags(instructions, "shared"),
+        orders_warps=counts_barriers(instructions) or orders_by_flags(instructions),
         written_parameters=written_parameters(instructions, function.parameters, code),
         classes=classes,
         issued=np.array([[block.classes.get(kind, 0) for kind in classes] for block in blocks], np.int64),
@@ -146,6 +150,7 @@ def _emit_block(e: Emitter, block: Block) -> None:
     block.line = first.instruction.line if first else None
     block.is_warp_sync = bool(block.instructions) and is_warp_sync(block.instructions[0].instruction.parts)
     block.accesses_memory = accesses_device_memory(block.instructions)
+    block.polls = any(is_strong(flat) for flat in block.instructions)
     block.quick_exit = block.ending is Ending.EXIT and not block.instructions
     _emit_ending(e, block)
 
