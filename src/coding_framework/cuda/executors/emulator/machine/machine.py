@@ -44,6 +44,7 @@ class Machine:
         self.shared_space = shared_space
         self.local_space = local_space
         self.copies = AsyncCopies(global_space, shared_space, changes)
+        self.undefined = undefined
         self.warp = WarpUnit(undefined, local_space.garbage)
         self.tensor = TensorUnit(self)
         self.counters = counters

@@ -60,7 +60,7 @@ class Scheduler:
         self.tally = tally
         self._runnable: dict[int, Group] = {}
         self._parked: dict[int, Group] = {}
-        self._barriers = BarrierUnit(geometry, machine.shared_space.races, tally)
+        self._barriers = BarrierUnit(geometry, machine.shared_space.races, tally, machine.undefined)
         self._base = Base.whole(geometry)
         self._deferred: list[Group] = []
         self._has_turn = False
