@@ -82,7 +82,7 @@ def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) ->
         poison=request.poison,
         may_depend_on_order=run.may_depend_on_order,
         noted=run.undefined.noted,
-        idle_sources=tuple(sorted(line for line in run.undefined.idle_sources if line is not None)),
+        idle_sources=tuple(sorted(run.undefined.idle_sources)),
     )
 
 

@@ -364,14 +364,15 @@ def _race(
     at = int(np.argmax(conflict))
     old, new = int(before[at]), int(tag[at])
     lines, names = _parties((old, new), lanes)
+    first = "another thread" if names[0] == names[1] else f"thread {names[0]}"
     missing, remedy = "a barrier", "put __syncthreads() between them"
-    if ((old ^ new) & WARP_MASK) == 0:
+    if ((old ^ new) & WARP_MASK) == 0 and not old & MANY_WARPS:
         missing, remedy = "a __syncwarp()", "lanes of a warp need not run in step: put __syncwarp() there"
         if old >> LINE_BIT == new >> LINE_BIT:
             missing, remedy = "a barrier", "let one thread write it"
     return KernelFault(
         FaultKind.DATA_RACE,
-        f"data race in shared memory: thread {names[0]} {verbs[0]} a word on line {lines[0]} and thread "
+        f"data race in shared memory: {first} {verbs[0]} a word on line {lines[0]} and thread "
         f"{names[1]} {verbs[1]} it on line {lines[1]} without {missing} between them; {remedy}",
         lines[1],
         lines[0],

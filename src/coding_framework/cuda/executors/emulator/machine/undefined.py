@@ -16,10 +16,10 @@ class Undefined:
     """What was met in one run."""
 
     def __init__(self, *, is_strict: bool) -> None:
-        self._is_strict = is_strict
+        self.is_strict = is_strict
         self._noted: dict[tuple[FaultKind, int | None, int | None], ExecutionFault] = {}
-        self.idle_sources: set[int | None] = set()
-        """Lines of shuffles that read from lanes which took no part; harmless where nobody uses the value."""
+        self.idle_sources: set[int] = set()
+        """Lines of shuffles that read from lanes which take no part; harmless where nobody uses the value."""
 
     @property
     def noted(self) -> tuple[ExecutionFault, ...]:
@@ -27,12 +27,19 @@ class Undefined:
 
     def meet(self, fault: KernelFault) -> None:
         """The verdict, or a note of it."""
-        if self._is_strict:
+        if self.is_strict:
             raise fault
         self.note(fault.fault)
 
-    def note_idle_source(self, line: int | None) -> None:
-        self.idle_sources.add(line)
+    def read_from_nobody(self, line: int | None) -> None:
+        """A shuffle's source lane takes no part. No verdict by itself: most such values are never used."""
+        self.idle_sources.add(line or 0)
+        if not self.is_strict:
+            words = (
+                f"the shuffle on line {line} reads from a lane that takes no part in it; what it gets is "
+                "undefined, so use only what comes from lanes that take part"
+            )
+            self.note(ExecutionFault(FaultKind.UNDEFINED, words, line))
 
     def note(self, found: ExecutionFault) -> None:
         """Something to say that is no verdict under any model."""

@@ -2,7 +2,8 @@
 
 A source lane that is not active, or that the mask does not name, gives a value that means nothing: the
 hardware's result is undefined there, and a kernel must not pass by luck. It is a NaN, a huge number or its
-opposite, so that neither a sum nor a maximum nor a minimum swallows all of them. A mask that does not
+opposite, so that neither a sum nor a maximum nor a minimum swallows all of them (without the strict memory
+model it is the lane's own value, as for a source that is out of range). A mask that does not
 name the lane which takes part with it, or lanes that take part together under different masks, are
 undefined altogether.
 """
@@ -68,22 +69,24 @@ class WarpUnit:
         rows = lanes.base.to_warps(np.broadcast_to(a, (a.shape[0] if a.ndim else 1, lanes.base.shape[1])))
         result = _gather(rows, source)
         if there is not None:
-            result = np.where(there, result, self._nothing(lanes, there, line))
+            result = np.where(there, result, self._undefined_values(lanes, rows, there, line))
         return lanes.base.from_warps(result), in_range
 
     def _takes_part(self, lanes: Lanes, source: Array, members: Value) -> Array | None:
         """Whether the lane that each lane reads is active and named; None if all are."""
         active = lanes.active_in_warps
         there = None if active is None else _gather(active, source)
-        if members.ndim == 0 and members == ALL_LANES:
+        if not self._undefined.is_strict or (members.ndim == 0 and members == ALL_LANES):
             return there
         named = (lanes.base.to_warps(members) >> source.astype(np.uint32) & np.uint32(1)) != 0
         return named if there is None else named & there
 
-    def _nothing(self, lanes: Lanes, there: Array, line: int | None) -> Array:
-        """By lane what a lane that takes no part gives; another kind each time."""
+    def _undefined_values(self, lanes: Lanes, own: Array, there: Array, line: int | None) -> Array:
+        """What a lane gets from one that takes no part: another kind each time, or its own value again."""
         if (_or_all(lanes.active_in_warps) & ~there).any():
-            self._undefined.note_idle_source(line)
+            self._undefined.read_from_nobody(line)
+        if not self._undefined.is_strict:
+            return own
         self._turn = (self._turn + 1) % POISON.size
         found: Array = POISON[(self._turn + LANE) % POISON.size]
         return found
