@@ -54,9 +54,9 @@ def idle_source_words(lines: Sequence[int]) -> str:
         return ""
     where = " and ".join(f"line {line}" for line in lines[:MAX_ERRORS_QUOTED])
     return (
-        f". The shuffle on {where} reads from a lane that takes no part in it (it has ended, is elsewhere, or "
-        "the mask does not name it), and such a value means nothing: start with an offset of half the lanes "
-        "that take part, or let the whole warp shuffle"
+        f". The shuffle on {where} reads from a lane that takes no part in it (it has ended, is elsewhere, "
+        "or the mask does not name it), and such a value means nothing: start with an offset of half the "
+        "lanes that take part, or let the whole warp shuffle"
     )
 
 

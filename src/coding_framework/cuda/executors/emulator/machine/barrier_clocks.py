@@ -43,10 +43,15 @@ class LaneClocks:
     @property
     def are_alike(self) -> bool:
         """Whether every block has come equally far."""
-        return self._clock.shape[0] == 1
+        return bool(self._clock.shape[0] == 1)
 
-    def now(self, block: Array, warp: Array) -> Array:
-        """The clock that an access of a warp is marked with; blocks are numbered within the chunk."""
+    @property
+    def floor(self) -> int:
+        """What was done at an earlier clock is in order with everything from now on."""
+        return 0
+
+    def now(self, block: Array, warp: Array) -> Value:
+        """What an access of a warp is marked with, one clock or by lane; blocks are those of the chunk."""
         return _at(self._clock, block, warp)
 
     def unordered(self, block: Array, threads: tuple[Array, Array], clock: Array) -> Value:
@@ -72,7 +77,8 @@ class LaneClocks:
 
     def sync_lanes(self, lanes: Lanes, members: Value) -> None:
         """Active lanes meet those that they name."""
-        is_whole = bool((lanes.compress(members) == _ALL_LANES).all())
+        named = members if members.ndim == 0 else lanes.compress(members)
+        is_whole = bool(np.all(named == _ALL_LANES))
         if is_whole and lanes.active_warps is None and lanes.base.covers_chunk:
             self._clock = self._clock + 1
             self._all_met = self._clock
@@ -148,9 +154,13 @@ class BlockEpochs(LaneClocks):
         self._begun: Array = np.ones((1, 1), dtype=np.int64)
         """The clock at which the block passed its last barrier."""
 
+    @property
+    def floor(self) -> int:
+        return int(self._begun.min())
+
     def is_recent(self, block: Array, clock: Array) -> Array:
         """Whether a clock lies behind the last barrier of the block."""
-        return clock >= _at(self._begun, block, np.int64(0))
+        return np.asarray(clock >= _at(self._begun, block, 0))
 
     def _may_be_unordered(self, block: Array, threads: tuple[Array, Array], clock: Array) -> Value:
         return self.is_recent(block, clock)
@@ -248,10 +258,8 @@ class WarpClocks(LaneClocks):
         self._all_met = np.where(warps, self._clock, self._all_met)
 
 
-def _at(clocks: Array, block: Array, warp: Array) -> Array:
-    """By lane, out of an array that has one row or one column where all are alike."""
+def _at(clocks: Array, block: Array, warp: Array | int) -> Value:
+    """By lane, or one for all, out of an array that has one row or one column where all are alike."""
     if clocks.size == 1:
-        found: Array = np.broadcast_to(clocks[0], np.shape(block) or np.shape(warp))
-        return found
-    found = clocks[block if clocks.shape[0] > 1 else 0, warp if clocks.shape[1] > 1 else 0]
-    return found
+        return np.int64(clocks[0, 0])
+    return np.asarray(clocks[block if clocks.shape[0] > 1 else 0, warp if clocks.shape[1] > 1 else 0])

@@ -207,7 +207,8 @@ class GlobalRaces:
         block = lanes.compress(base.block)
         inside = lanes.compress(base.thread)
         thread = base.geometry.numbers[block] * self._num_threads + inside
-        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | ((access.line or 0) & LINE_MASK)
+        now = np.broadcast_to(self._clocks.now(block, inside // WARP), block.shape)
+        when = (now << LINE_BITS) | ((access.line or 0) & LINE_MASK)
         place, lane = offset // self._granule, np.arange(offset.size)
         wide = max(1, access.num_bytes // self._granule)
         if wide > 1:

@@ -95,7 +95,7 @@ class Scheduler:
         self._spin_watch = None
 
     def _run_family(self) -> bool:
-        """By itself it is the lowest group's turn; after one has spun for long, that of who waited longest."""
+        """The lowest group runs; after one has spun for long, the one that has waited longest."""
         while True:
             awake = self._awake()
             if awake:

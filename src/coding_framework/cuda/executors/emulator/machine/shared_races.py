@@ -34,6 +34,7 @@ from coding_framework.cuda.executors.emulator.program.access import Access
 CLOCK_BIT, LINE_BIT, WARP_BIT = 36, 12, 5
 MANY_WARPS, MANY_LANES = 1 << 11, 1 << 10
 THREAD_MASK, WARP_MASK, LINE_MASK = 0x3FF, 0x3E0, 0xFFFFFF
+_TWO_WRITES = ("writes", "writes a different value to")
 
 
 class SharedRaces:
@@ -123,7 +124,7 @@ class SharedRaces:
             return parts
         place, *others = parts
         place = (place[None, :] + np.arange(wide)[:, None]).reshape(-1)
-        return (place, *(np.tile(other, wide) for other in others))
+        return (place, *(np.tile(other, wide) if other.ndim else other for other in others))
 
     def read(self, lanes: Lanes, address: Value, access: Access) -> None:
         place, thread, clock, _ = self._spread(self._places(lanes, address, access), access)
@@ -147,16 +148,22 @@ class SharedRaces:
         """The tag of the last reader, with whether there are others beside it."""
         tags = self._read.reshape(-1)
         before = tags[place]
-        foreign, moved = ((before ^ tag) & WARP_MASK) != 0, before >> CLOCK_BIT != tag >> CLOCK_BIT
-        several = self._is_recent(place, before) & (((before & MANY_WARPS) != 0) | foreign)
-        crowd = ((before & MANY_LANES) != 0) | (((before ^ tag) & THREAD_MASK) != 0)
-        tags[place] = tag | (several * MANY_WARPS) | ((crowd & ~foreign & ~moved) * MANY_LANES)
+        tags[place] = tag | self._beside_reader(place, before, tag) if self._is_open(before) else tag
         beside = tags[place] ^ tag
         crowded = (beside & THREAD_MASK) != 0
         if crowded.any():
             foreign = (beside & WARP_MASK) != 0
             tags[place[crowded & ~foreign]] |= MANY_LANES
             tags[place[foreign]] |= MANY_WARPS
+
+    def _beside_reader(self, place: Array, before: Array, tag: Array) -> Array:
+        """The flags that a new reader's tag gets from the one before."""
+        changed = before ^ tag
+        foreign = (changed & WARP_MASK) != 0
+        several = self._is_recent(place, before) & (foreign | ((before & MANY_WARPS) != 0))
+        crowd = ((changed & THREAD_MASK) != 0) | ((before & MANY_LANES) != 0)
+        crowd &= ~foreign & (changed >> CLOCK_BIT == 0)
+        return np.asarray((several * MANY_WARPS) | (crowd * MANY_LANES))
 
     def before_write(
         self,
@@ -203,7 +210,7 @@ class SharedRaces:
         conflict = self._unordered(before, tag, place) & ~(flags & self._is_flag(place, before))
         if conflict.any():
             conflict &= self._different(lanes, space.differs(lanes, address, values, access), lane)
-            self._fail_if(conflict, before, tag, "writes", "writes a different value to", lanes)
+            self._fail_if(conflict, before, tag, *_TWO_WRITES, lanes)
 
     def after_write(
         self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
@@ -216,7 +223,7 @@ class SharedRaces:
         if collided.any() and not access.is_ordered:
             collided &= self._different(lanes, space.differs(lanes, address, values, access), lane)
             if collided.any():
-                raise _race(collided, kept, tag, ("writes", "writes a different value to"), lanes)
+                raise _race(collided, kept, tag, _TWO_WRITES, lanes)
 
     def begin_copy(
         self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access, space: SharedValues
@@ -232,8 +239,14 @@ class SharedRaces:
 
     def _unordered(self, before: Array, tag: Array, place: Array) -> Value:
         """Of another thread, with nothing since that puts the two in order."""
+        if not self._is_open(before):
+            return np.zeros(before.shape, dtype=np.bool_)
         threads = (tag & THREAD_MASK, before & THREAD_MASK)
         return self.clocks.unordered(self._block(place), threads, before >> CLOCK_BIT)
+
+    def _is_open(self, before: Array) -> bool:
+        """Whether some of these could be out of order at all."""
+        return bool((before >= max(1, self.clocks.floor << CLOCK_BIT)).any())
 
     def _block(self, place: Array) -> Array:
         return place // self._written.shape[1]
@@ -250,6 +263,8 @@ class SharedRaces:
         `flags`: where the write is to a flag, so that those who look at the flag are no concern.
         """
         before = self._read.reshape(-1)[place]
+        if not self._is_open(before):
+            return np.zeros(before.shape, dtype=np.bool_), before
         same_clock = before >> CLOCK_BIT == tag >> CLOCK_BIT
         same_warp = ((before ^ tag) & WARP_MASK) == 0
         crowd = same_clock & same_warp & ((before & MANY_LANES) != 0)
@@ -357,9 +372,7 @@ def _tag(clock: Array, line: int | None, thread: Array) -> Array:
     return (clock << CLOCK_BIT) | (((line or 0) & LINE_MASK) << LINE_BIT) | thread
 
 
-def _race(
-    conflict: Array, before: Array, tag: Array, verbs: tuple[str, str], lanes: Lanes
-) -> KernelFault:
+def _race(conflict: Array, before: Array, tag: Array, verbs: tuple[str, str], lanes: Lanes) -> KernelFault:
     """Words for the first of some conflicts."""
     at = int(np.argmax(conflict))
     old, new = int(before[at]), int(tag[at])
@@ -368,7 +381,7 @@ def _race(
     missing, remedy = "a barrier", "put __syncthreads() between them"
     if ((old ^ new) & WARP_MASK) == 0 and not old & MANY_WARPS:
         missing, remedy = "a __syncwarp()", "lanes of a warp need not run in step: put __syncwarp() there"
-        if old >> LINE_BIT == new >> LINE_BIT:
+        if old >> LINE_BIT == new >> LINE_BIT and verbs == _TWO_WRITES:
             missing, remedy = "a barrier", "let one thread write it"
     return KernelFault(
         FaultKind.DATA_RACE,

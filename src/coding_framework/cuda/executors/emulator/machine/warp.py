@@ -78,7 +78,7 @@ class WarpUnit:
         there = None if active is None else _gather(active, source)
         if not self._undefined.is_strict or (members.ndim == 0 and members == ALL_LANES):
             return there
-        named = (lanes.base.to_warps(members) >> source.astype(np.uint32) & np.uint32(1)) != 0
+        named: Array = (lanes.base.to_warps(members) >> source.astype(np.uint32) & np.uint32(1)) != 0
         return named if there is None else named & there
 
     def _undefined_values(self, lanes: Lanes, own: Array, there: Array, line: int | None) -> Array:
@@ -105,7 +105,7 @@ class WarpUnit:
         return named if active is None else named & active[..., None, :]
 
     @staticmethod
-    def _to_lanes(lanes: Lanes, found: Array) -> Value:
+    def _to_lanes(lanes: Lanes, found: Value) -> Value:
         """(r, W, 1 or 32) to the lanes."""
         return lanes.base.from_warps(np.broadcast_to(found, (*found.shape[:2], WARP)))
 

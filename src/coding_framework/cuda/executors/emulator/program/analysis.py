@@ -118,9 +118,7 @@ def may_hand_over(instructions: Sequence[FlatInstruction]) -> bool:
 
 def has_flags(instructions: Sequence[FlatInstruction], space: str) -> bool:
     """Whether threads could wait for each other by accesses to a space that are not plain."""
-    return any(
-        is_strong(flat) and space_of(flat.instruction) in (space, "generic") for flat in instructions
-    )
+    return any(is_strong(flat) and space_of(flat.instruction) in (space, "generic") for flat in instructions)
 
 
 def is_strong(flat: FlatInstruction) -> bool:

@@ -7,7 +7,6 @@ from coding_framework.cuda.executors.emulator.program.emitter import Emitter
 from coding_framework.cuda.executors.emulator.ptx import Vector
 from coding_framework.cuda.executors.emulator.ptx.model import Operand
 
-
 _NAMES = {
     "vote": "a vote (__ballot_sync, __any_sync, __all_sync)",
     "match": "__match_*_sync",
@@ -50,7 +49,7 @@ def shuffle(e: Emitter) -> None:
         raise e.unsupported("form")
     value, predicate = _pair(ins.operands[0])
     a, b, c = (e.read_dtype(o, "i32") for o in ins.operands[1:4])
-    pair = e.assign(f"m.warp.shuffle(L, '{mode}', {a}, {b}, {c}, {checked_members(e)}, {e.instruction.line!r})")
+    pair = e.assign(f"m.warp.shuffle(L, '{mode}', {a}, {b}, {c}, {checked_members(e)}, {ins.line!r})")
     e.write(value, f"{pair}[0]", "i32")
     if predicate is not None:
         e.write(predicate, f"{pair}[1]", "bool")
