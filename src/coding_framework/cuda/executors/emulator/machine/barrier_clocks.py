@@ -6,7 +6,7 @@ passed a `__syncwarp` (or a barrier of the block), as a warp's lanes need not ru
 
 `BlockEpochs` is for kernels whose warps meet at barriers of the whole block alone: the clock at which
 the last of them was passed says it all. `WarpClocks` is for kernels with barriers for some of the threads
-(`bar.sync 1, 64`, `bar.arrive`) or with flags and locks: each warp knows of every other
+(`bar.sync 1, 64`, `bar.arrive`) or with flags and locks in shared memory: each warp knows of every other
 warp's clock what it was when a chain of such things last led from there to here.
 
 Guaranteed: a barrier puts in order what its participants did before it and what those that waited at it

@@ -26,7 +26,6 @@ from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.barrier_clocks import BlockEpochs, WarpClocks
 from coding_framework.cuda.executors.emulator.machine.buffers import DeviceBuffer, DeviceMemory
 from coding_framework.cuda.executors.emulator.machine.geometry import WARP, describe_thread
-from coding_framework.cuda.executors.emulator.machine.global_flags import GlobalFlags
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.program.access import Access
 from coding_framework.cuda.executors.emulator.program.code import Kernel
@@ -82,7 +81,6 @@ class GlobalRaces:
         self._across_blocks = not kernel.uses_fences
         self._num_threads = launch.block[0] * launch.block[1] * launch.block[2]
         self._tags: dict[int, _Tags] = {}
-        self._flags = GlobalFlags()
         self._clocks: BlockEpochs | WarpClocks = BlockEpochs(1, 1)
         self._launch = launch
         written = {launch.arguments[i] for i in kernel.written_parameters if i < len(launch.arguments)}
@@ -99,8 +97,6 @@ class GlobalRaces:
         self._clocks = clocks
 
     def load(self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer) -> None:
-        if access.is_strong:
-            self._flags.learn(self._clocks, lanes, lanes.compress(address))
         if access.is_strong or buffer.base not in self._watched or buffer.is_constant:
             return
         tags = self._tags_of(buffer)
@@ -148,8 +144,6 @@ class GlobalRaces:
     ) -> None:
         """Before the values are written: conflicts with what others read or wrote."""
         if access.is_strong:
-            where = buffer.base + index.reshape(-1) * access.element_bytes
-            self._flags.hand_on(self._fenced(lanes, access), lanes, where)
             return
         if buffer.base not in self._watched:
             raise WroteUnwatched
@@ -193,9 +187,6 @@ class GlobalRaces:
 
     def atomic(self, lanes: Lanes, address: Value, access: Access, buffer: DeviceBuffer) -> None:
         """An atomic races with the plain store of another block or warp."""
-        where = lanes.compress(address)
-        self._flags.learn(self._clocks, lanes, where)
-        self._flags.hand_on(self._fenced(lanes, access), lanes, where)
         tags = self._tags.get(buffer.base)
         if tags is None:
             return
@@ -205,12 +196,6 @@ class GlobalRaces:
             conflict = self._conflict(writer, tags.writer_when[touch.place], touch)
             verb = "atomically updates"
             self._fail_if(conflict, writer, tags.writer_when, touch, "writes", verb, access, buffer)
-
-    def _fenced(self, lanes: Lanes, access: Access) -> BlockEpochs | WarpClocks:
-        """The clocks, after the fence that is part of a release."""
-        if access.is_release and isinstance(self._clocks, WarpClocks):
-            self._clocks.fence(lanes)
-        return self._clocks
 
     def _tags_of(self, buffer: DeviceBuffer) -> _Tags:
         if buffer.base not in self._tags:

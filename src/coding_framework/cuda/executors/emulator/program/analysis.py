@@ -130,11 +130,11 @@ def is_strong(flat: FlatInstruction) -> bool:
 
 
 def orders_by_flags(instructions: Sequence[FlatInstruction]) -> bool:
-    """Whether warps of a block may be put in order by flags or locks, behind fences."""
+    """Whether warps of a block may be put in order by flags or locks in shared memory, behind fences."""
     has_fence = any(
         flat.instruction.name in ("membar", "fence") or _is_ordered(flat) for flat in instructions
     )
-    return has_fence and (has_flags(instructions, "shared") or has_flags(instructions, "global"))
+    return has_fence and has_flags(instructions, "shared")
 
 
 def _is_ordered(flat: FlatInstruction) -> bool:

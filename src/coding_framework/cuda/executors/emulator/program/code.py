@@ -106,7 +106,7 @@ class Kernel:
     """Whether threads could wait for others by looking at memory."""
     orders_warps: bool
     """Whether warps are put in order by more than barriers of the whole block: by those for a number of
-    threads, or by flags and locks."""
+    threads, or by flags and locks in shared memory."""
     written_parameters: frozenset[int]
     """Parameters that may flow into the address of a store."""
     classes: tuple[str, ...]
