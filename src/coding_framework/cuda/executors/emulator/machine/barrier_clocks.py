@@ -239,10 +239,11 @@ class WarpClocks(LaneClocks):
     def learn(self, block: Array, thread: Array, clocks: Array) -> None:
         """Each of some lanes finds what was handed on; so does its warp, and of its own warp the lane."""
         warp = thread // WARP
-        np.maximum.at(self._known, (block, warp), clocks)
+        raise_rows(self._known, block * self.num_warps + warp, clocks)
         own = clocks[np.arange(warp.size), warp]
         if own.any():
-            np.maximum.at(self._pairs_of_lanes(), (block, warp, thread % WARP), own[:, None])
+            row = (block * self.num_warps + warp) * WARP + thread % WARP
+            raise_rows(self._pairs_of_lanes(), row, np.broadcast_to(own[:, None], (own.size, WARP)))
 
     def _knowledge(self) -> Array:
         self._known[:, self._diagonal, self._diagonal] = self._clock
@@ -256,6 +257,14 @@ class WarpClocks(LaneClocks):
     def _meet_whole(self, warps: Array) -> None:
         self._clock += warps
         self._all_met = np.where(warps, self._clock, self._all_met)
+
+
+def raise_rows(table: Array, row: Array, least: Array) -> None:
+    """No row of a table, counted over all but its last axis, has less than any of what it is given."""
+    order = np.argsort(row, kind="stable")
+    starts = np.flatnonzero(np.concatenate(([True], np.diff(row[order]) != 0)))
+    at, flat = row[order[starts]], table.reshape(-1, table.shape[-1])
+    flat[at] = np.maximum(flat[at], np.maximum.reduceat(least[order], starts, axis=0))
 
 
 def _at(clocks: Array, block: Array, warp: Array | int) -> Value:

@@ -26,7 +26,11 @@ import numpy as np
 from coding_framework.cuda.executors.base import FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
-from coding_framework.cuda.executors.emulator.machine.barrier_clocks import BlockEpochs, WarpClocks
+from coding_framework.cuda.executors.emulator.machine.barrier_clocks import (
+    BlockEpochs,
+    WarpClocks,
+    raise_rows,
+)
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.undefined import Undefined
 from coding_framework.cuda.executors.emulator.program.access import Access
@@ -293,7 +297,8 @@ class SharedRaces:
         if isinstance(self.clocks, WarpClocks):
             if access.is_strong or access.operation:
                 clocks = self.clocks.handed_on(self._block(place), thread >> WARP_BIT)
-                np.maximum.at(self._handed_on, place, clocks.astype(np.int32))
+                if clocks.any():
+                    raise_rows(self._handed_on, place, clocks)
             else:
                 self._handed_on[place] = 0
 

@@ -14,7 +14,7 @@ from coding_framework.cuda.executors.emulator.dtypes import Value
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Base
 
-MAX_LOOKS = 64
+MAX_LOOKS = 8
 """Looks at memory in which nothing has changed, after which others have their turn."""
 FIRST_LOOK_STEPS = 16
 """Steps without a change after which a place is remembered; then after twice as many, and so on."""
