@@ -92,6 +92,10 @@ class JudgeConfig(Record):
     cluster_gpus: int | None = Field(default=None, ge=1)
     """With `pool = "ray"`: GPUs of the cluster that judge, an actor on each; None: every one, in a training
     those that `rl.gpus.judge` gives."""
+    strict_memory_model: bool = True
+    """On the emulator: whether what CUDA leaves undefined is a verdict although a card mostly lets it pass:
+    lanes of a warp that exchange data without `__syncwarp`, masks that do not name those who take part, and
+    shuffles from lanes that take no part. False: such things are findings beside the verdict."""
     secret: str | None = None
     """Fixes the random inputs, for repeating a verdict; None: fresh ones, and in a training without a GPU
     such that follow from the run's seed and the candidate's code, so that a resumed run repeats itself."""

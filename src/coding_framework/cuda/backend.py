@@ -59,7 +59,9 @@ def open_backend(config: JudgeConfig, compiler: CUDACompiler, device: DeviceMode
     """Everything a judge needs to run and time candidates."""
     if choose_executor(config) == "gpu":
         return _gpu_backend(config, compiler)
-    executor = EmulatorExecutor(memory_limit_bytes=config.run_memory_bytes)
+    executor = EmulatorExecutor(
+        memory_limit_bytes=config.run_memory_bytes, strict_memory_model=config.strict_memory_model
+    )
     runner = CheckRunner(config, executor, run_timeout_s=config.run_timeout_s)
     timer = ModelledTimer(config, runner, compiler, device)
     return Backend(executor, runner, timer, executor.close, _nothing, config.total_timeout_s)

@@ -27,8 +27,14 @@ from coding_framework.cuda.executors.base import (
 from coding_framework.cuda.float_atomics import adds_floats_atomically
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.rejection import Progress, Rejected
+from coding_framework.cuda.run_findings import run_findings
 from coding_framework.cuda.secrecy import Secrets
-from coding_framework.cuda.verdicts import shape_words, without_sizes, wrong_result_words
+from coding_framework.cuda.verdicts import (
+    idle_source_words,
+    shape_words,
+    without_sizes,
+    wrong_result_words,
+)
 from coding_framework.records import CompilationResult, LaunchPlan, Task, Verdict
 
 CHECK_INSTRUCTION_LIMIT = 200_000_000
@@ -165,7 +171,7 @@ class CheckRunner:
             Verdict.NOT_DETERMINISTIC,
             f"two runs on the same inputs gave different `{unstable}` for {where}: it depends on memory "
             "that was never written, or on the order of threads (also a sum of floats that is rounded in "
-            "another order)",
+            f"another order){idle_source_words(second.idle_sources)}",
         )
 
     @staticmethod
@@ -186,7 +192,7 @@ class CheckRunner:
         result = compare_outputs(task, check, outcome.buffers, expected, poison=outcome.poison)
         progress.checks.append(result)
         if not result.passed:
-            raise Rejected(Verdict.WRONG_RESULT, wrong_result_words(task, result))
+            raise Rejected(Verdict.WRONG_RESULT, wrong_result_words(task, result, outcome.idle_sources))
         changed = changed_input(task, inputs, outcome.buffers)
         if changed:
             raise Rejected(
@@ -228,6 +234,7 @@ class CheckRunner:
         self, subject: Subject, check: PlannedCheck, outcome: ExecutionOutcome, progress: Progress
     ) -> ExecutionOutcome:
         """The same outcome if it has no fault and came in time."""
+        progress.add_findings(run_findings(outcome, hidden=check.hidden))
         if outcome.fault is not None:
             where = shape_words(subject.task, check.dimensions, hidden=check.hidden)
             words = without_sizes(outcome.fault.message) if check.hidden else outcome.fault.message

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -31,6 +31,11 @@ class Progress:
     """What is being checked now."""
     gate_seconds: dict[Gate, float] = field(default_factory=dict)
     deadline: float = 0.0
+
+    def add_findings(self, found: Iterable[Finding]) -> None:
+        """Those that say something new."""
+        known = {(finding.rule, finding.line) for finding in self.findings}
+        self.findings += tuple(finding for finding in found if (finding.rule, finding.line) not in known)
 
     def failed_on(self, verdict: Verdict) -> ShapeKind | None:
         """The kind of shape behind a verdict that a run gave."""

@@ -7,6 +7,7 @@ value of theirs is quoted: what a candidate is told must not let it answer by he
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isnan
 
 from coding_framework.cuda.toolchain.missing_headers import missing_headers
@@ -50,14 +51,28 @@ def without_sizes(words: str) -> str:
     return re.sub(r"(?<!line )(?<![\w.])\d[\d,]*(?![\w.]*\w)", "…", words)
 
 
-def wrong_result_words(task: Task, check: ShapeCheck) -> str:
-    """How many elements are wrong, and the first of them."""
+def idle_source_words(lines: Sequence[int]) -> str:
+    """What shuffles may have to do with it, if some read from lanes that take no part."""
+    if not lines:
+        return ""
+    where = " and ".join(f"line {line}" for line in lines[:MAX_ERRORS_QUOTED])
+    return (
+        f". The shuffle on {where} reads from a lane that takes no part in it (it has ended, is elsewhere, "
+        "or the mask does not name it), and such a value means nothing: start with an offset of half the "
+        "lanes that take part, or let the whole warp shuffle"
+    )
+
+
+def wrong_result_words(task: Task, check: ShapeCheck, idle_sources: Sequence[int] = ()) -> str:
+    """How many elements are wrong, the first of them, and what may be behind it."""
     total = sum(spec.num_elements(check.dimensions) for spec in task.outputs)
     first = check.wrong_elements[0]
     text = (
         f"wrong result for {shape_words(task, check.dimensions, hidden=check.hidden)} "
         f"({check.distribution} inputs): {_how_many(check.num_wrong, total, hidden=check.hidden)} wrong"
     )
+    if idle_sources:
+        return text + idle_source_words(idle_sources)
     if isnan(first.actual) and not isnan(first.expected):
         text += f"; {_element(first.output, first.index, hidden=check.hidden)} is NaN: was it ever written?"
         return text + " Check that the grid covers all elements." if check.num_wrong < total else text

@@ -40,6 +40,7 @@ class Verdict(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     MISALIGNED = "misaligned"
     DATA_RACE = "data_race"
+    UNDEFINED = "undefined"
     DEADLOCK = "deadlock"
     TIMEOUT = "timeout"
     CRASHED = "crashed"
@@ -68,6 +69,7 @@ _GATE_OF = {
     Verdict.OUT_OF_BOUNDS: Gate.RUN,
     Verdict.MISALIGNED: Gate.RUN,
     Verdict.DATA_RACE: Gate.RUN,
+    Verdict.UNDEFINED: Gate.RUN,
     Verdict.DEADLOCK: Gate.RUN,
     Verdict.TIMEOUT: Gate.RUN,
     Verdict.CRASHED: Gate.RUN,

@@ -27,6 +27,7 @@ class FaultKind(StrEnum):
     OUT_OF_BOUNDS = "out_of_bounds"
     MISALIGNED = "misaligned"
     DATA_RACE = "data_race"
+    UNDEFINED = "undefined"
     DEADLOCK = "deadlock"
     TIMEOUT = "timeout"
     UNSUPPORTED = "unsupported"
@@ -92,6 +93,8 @@ class ExecutionRequest:
     """A secret of this run: what memory holds that nobody wrote follows from it (`unwritten.py`)."""
     variables: dict[str, Buffer] = field(default_factory=dict)
     """`__device__` variables as an older run left them; the others begin as the source says."""
+    strict_memory_model: bool = True
+    """Whether what CUDA leaves undefined ends a run on the emulator although a card mostly lets it pass."""
     cubin: bytes = b""
     """The binary that a GPU loads; the emulator needs the PTX alone."""
 
@@ -171,6 +174,10 @@ class ExecutionOutcome:
     """Those `__device__` variables that are not as they began, where the executor can tell."""
     may_depend_on_order: bool = False
     """Whether blocks could have handed data on unseen: only runs in other orders tell if they waited."""
+    noted: tuple[ExecutionFault, ...] = ()
+    """What the emulator met that is no verdict."""
+    idle_sources: tuple[int, ...] = ()
+    """Lines of shuffles that read from a lane which takes no part, on the emulator."""
 
 
 class Executor(Protocol):

@@ -9,6 +9,7 @@ emulator is seen. Exceptions are left for what no kernel can cause: a process th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import TracebackType
 
 import structlog
@@ -33,12 +34,14 @@ _EXECUTE = "coding_framework.cuda.executors.emulator:execute"
 class EmulatorExecutor:
     """Runs PTX on the CPU. Only inputs cross into the worker; it never sees an expected output."""
 
-    def __init__(self, *, memory_limit_bytes: int) -> None:
+    def __init__(self, *, memory_limit_bytes: int, strict_memory_model: bool = True) -> None:
         self._memory_limit_bytes = memory_limit_bytes
+        self._strict_memory_model = strict_memory_model
         self._worker = Worker(memory_limit_bytes=memory_limit_bytes, name="emulator")
 
     def run(self, request: ExecutionRequest, *, timeout_s: float) -> ExecutionOutcome:
         """One run; a kernel that does not end in time, or takes the emulator down, is at fault."""
+        request = replace(request, strict_memory_model=self._strict_memory_model)
         try:
             outcome: ExecutionOutcome = self._worker.insist(_EXECUTE, request, timeout_s=timeout_s)
         except WorkerTimeout:

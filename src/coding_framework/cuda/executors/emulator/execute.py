@@ -37,6 +37,7 @@ from coding_framework.cuda.executors.emulator.machine.shared_races import Shared
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
 from coding_framework.cuda.executors.emulator.machine.turns import Part, Room, Turns
+from coding_framework.cuda.executors.emulator.machine.undefined import Undefined
 from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.occupancy import occupancy
 from coding_framework.cuda.executors.emulator.program.code import Kernel, UnsupportedPtx
@@ -81,7 +82,14 @@ def _run_all(program: Program, request: ExecutionRequest, *, watch_all: bool) ->
         )
     buffers = {name: memory.by_name[name].content() for name in request.buffers}
     return ExecutionOutcome(
-        found, buffers, tuple(counters), request.poison, memory.changed_variables(), run.may_depend_on_order
+        fault=found,
+        buffers=buffers,
+        counters=tuple(counters),
+        poison=request.poison,
+        variables=memory.changed_variables(),
+        may_depend_on_order=run.may_depend_on_order,
+        noted=run.undefined.noted,
+        idle_sources=tuple(sorted(run.undefined.idle_sources)),
     )
 
 
@@ -103,6 +111,7 @@ class _Run:
         self.watch_all = watch_all
         self.unwritten = Unwritten(request.poison)
         """Of shared and local memory."""
+        self.undefined = Undefined(is_strict=request.strict_memory_model)
         self.may_depend_on_order = False
         """Whether blocks of a launch so far could have handed data on, unseen by the race detection."""
 
@@ -178,7 +187,7 @@ class _UnderWay:
         local = LocalSpace(geometry.num_blocks * geometry.num_threads, kernel.local_bytes, run.unwritten)
         hand_over = HandOver(self._stamps, tally) if tally.follows_hand_over else None
         space = GlobalSpace(run.memory, self.counters, self._races, tally, hand_over)
-        machine = Machine(self._parameters, space, shared, local, self.counters, self.changes)
+        machine = Machine(self._parameters, space, shared, local, self.counters, self.changes, run.undefined)
         scheduler = Scheduler(kernel, machine, geometry, run.budget, self.changes, tally)
         return Part(scheduler, clocks, self._races)
 
@@ -191,21 +200,21 @@ class _UnderWay:
             num_bytes = kernel.dynamic_shared_offset + self._launch.shared_bytes
         races = None
         if run.request.detect_races:
-            races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks)
+            races = SharedRaces(geometry.num_blocks, num_bytes, kernel.shared_granule, clocks, run.undefined)
         return SharedSpace(geometry.num_blocks, num_bytes, self.counters, races, run.unwritten, tally)
 
 
 def _clocks(kernel: Kernel, geometry: Geometry) -> BlockEpochs | WarpClocks:
-    if kernel.counts_barriers:
+    if kernel.orders_warps:
         return WarpClocks(geometry.num_blocks, geometry.warps_per_block)
-    return BlockEpochs(geometry.num_blocks)
+    return BlockEpochs(geometry.num_blocks, geometry.warps_per_block)
 
 
 def _blocks_at_once(launch: ResolvedLaunch, kernel: Kernel) -> int:
     threads = launch.block[0] * launch.block[1] * launch.block[2]
     by_lanes = CHUNK_LANES // threads
     shared_bytes = kernel.static_shared_bytes + launch.shared_bytes
-    if kernel.counts_barriers:
+    if kernel.orders_warps:
         # Every place remembers when each warp read it.
         shared_bytes *= -(-threads // WARP)
     own_bytes = shared_bytes + kernel.local_bytes * threads

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from coding_framework.cuda.executors.base import FaultKind
+from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
 from coding_framework.cuda.executors.emulator.dtypes import Array, Value
 from coding_framework.cuda.executors.emulator.faults import KernelFault
 from coding_framework.cuda.executors.emulator.machine.barrier_clocks import WarpClocks
@@ -18,13 +18,17 @@ from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.shared_races import SharedRaces
 from coding_framework.cuda.executors.emulator.machine.tally import Tally
+from coding_framework.cuda.executors.emulator.machine.undefined import Undefined
 
 
 class BarrierUnit:
     """The groups that wait at barriers, with the register that a reduction fills."""
 
-    def __init__(self, geometry: Geometry, races: SharedRaces | None, tally: Tally) -> None:
+    def __init__(
+        self, geometry: Geometry, races: SharedRaces | None, tally: Tally, undefined: Undefined
+    ) -> None:
         self._geometry = geometry
+        self._undefined = undefined
         self._races = races
         self._tally = tally
         self.waiting: list[tuple[Group, int | None]] = []
@@ -46,6 +50,9 @@ class BarrierUnit:
         base = group.lanes.base
         alone = not base.is_list and base.shape[0] == self._geometry.num_blocks
         rows = None if alone else np.unique(base.block)
+        num_blocks = self._geometry.num_blocks if rows is None else rows.size
+        if group.lanes.count < num_blocks * self._geometry.num_threads:
+            self._note_missing(group.line)
         self._tally.meet(rows)
         if self._races is not None:
             self._races.pass_all(rows)
@@ -90,10 +97,21 @@ class BarrierUnit:
         come = self._count(groups)
         count = _highest_count(groups)
         rows = (come > 0) & (come == living) & (count <= self._most_threads)
+        if not count and rows.any() and (come[rows] < self._geometry.num_threads).any():
+            self._note_missing(groups[0].line)
         if count:
             early = self._arrived.get(number, np.zeros_like(come))
             rows |= (come > 0) & (come + early >= count)
         return rows
+
+    def _note_missing(self, line: int | None) -> None:
+        """Threads that have ended count as arrived; an author may not have meant that."""
+        words = (
+            f"the barrier on line {line} was passed although threads of the block had ended before it; that "
+            "counts as arriving, but they bring nothing and wait for nobody; let every thread of the block "
+            "reach it unless that is what you want"
+        )
+        self._undefined.note(ExecutionFault(FaultKind.DEADLOCK, words, line))
 
     def _count(self, groups: list[Group]) -> Array:
         """Lanes of these groups in each block."""

@@ -81,7 +81,7 @@ class GlobalRaces:
         self._across_blocks = not kernel.uses_fences
         self._num_threads = launch.block[0] * launch.block[1] * launch.block[2]
         self._tags: dict[int, _Tags] = {}
-        self._clocks: BlockEpochs | WarpClocks = BlockEpochs(1)
+        self._clocks: BlockEpochs | WarpClocks = BlockEpochs(1, 1)
         self._launch = launch
         written = {launch.arguments[i] for i in kernel.written_parameters if i < len(launch.arguments)}
         names = {a.name for a in written if isinstance(a, BufferArgument)}
@@ -122,8 +122,9 @@ class GlobalRaces:
             tags.reader[touch.place[crowded | foreign]] = SEVERAL
         if before.any():
             beside = (before > 0) & ~foreign
-            warps = (self._warp(mine), self._warp(before))
-            beside &= self._clocks.unordered(touch.block, warps, before_when >> LINE_BITS)
+            beside &= self._warp(mine) != self._warp(before)
+            threads = (self._inside(mine), self._inside(before))
+            beside &= self._clocks.unordered(touch.block, threads, before_when >> LINE_BITS)
             self._note_others(tags, touch.place, beside, (before, before_when))
         if (after != mine).any():
             together = (after > 0) & ~crowded & (self._warp(after) != self._warp(mine))
@@ -206,7 +207,8 @@ class GlobalRaces:
         block = lanes.compress(base.block)
         inside = lanes.compress(base.thread)
         thread = base.geometry.numbers[block] * self._num_threads + inside
-        when = (self._clocks.now(block, inside // WARP) << LINE_BITS) | ((access.line or 0) & LINE_MASK)
+        now = np.broadcast_to(self._clocks.now(block, inside // WARP), block.shape)
+        when = (now << LINE_BITS) | ((access.line or 0) & LINE_MASK)
         place, lane = offset // self._granule, np.arange(offset.size)
         wide = max(1, access.num_bytes // self._granule)
         if wide > 1:
@@ -218,7 +220,11 @@ class GlobalRaces:
         return (tag - 1) // self._num_threads
 
     def _warp(self, tag: Array) -> Array:
-        return (tag - 1) % self._num_threads // WARP
+        return self._inside(tag) // WARP
+
+    def _inside(self, tag: Array) -> Array:
+        """The thread within its block."""
+        return (tag - 1) % self._num_threads
 
     def _conflict(self, other: Array, other_when: Array, touch: _Touch) -> Value:
         mine = touch.thread + 1
@@ -226,8 +232,9 @@ class GlobalRaces:
         if not concerned.any():
             return concerned
         same_block = (other != SEVERAL) & (self._block(other) == self._block(mine))
-        warps = (self._warp(mine), np.where(same_block, self._warp(other), 0))
-        inside = same_block & self._clocks.unordered(touch.block, warps, other_when >> LINE_BITS)
+        inside = same_block & (self._warp(other) != self._warp(mine))
+        threads = (self._inside(mine), np.where(inside, self._inside(other), 0))
+        inside &= self._clocks.unordered(touch.block, threads, other_when >> LINE_BITS)
         across = ~same_block
         return concerned & (inside | across if self._across_blocks else inside)
 

@@ -15,6 +15,7 @@ from coding_framework.cuda.executors.emulator.machine.lanes import Lanes
 from coding_framework.cuda.executors.emulator.machine.local_space import LocalSpace
 from coding_framework.cuda.executors.emulator.machine.shared_space import SharedSpace
 from coding_framework.cuda.executors.emulator.machine.tensor import TensorUnit
+from coding_framework.cuda.executors.emulator.machine.undefined import Undefined
 from coding_framework.cuda.executors.emulator.machine.waiting import Changes
 from coding_framework.cuda.executors.emulator.machine.warp import WarpUnit
 from coding_framework.cuda.executors.emulator.ops.integer import select
@@ -35,6 +36,7 @@ class Machine:
         local_space: LocalSpace,
         counters: LaunchCounters,
         changes: Changes,
+        undefined: Undefined,
     ) -> None:
         self._parameters = parameters
         self._parameter_cache: dict[tuple[int, str], Value] = {}
@@ -42,7 +44,8 @@ class Machine:
         self.shared_space = shared_space
         self.local_space = local_space
         self.copies = AsyncCopies(global_space, shared_space, changes)
-        self.warp = WarpUnit()
+        self.undefined = undefined
+        self.warp = WarpUnit(undefined, local_space.garbage)
         self.tensor = TensorUnit(self)
         self.counters = counters
         self._changes = changes
@@ -233,6 +236,16 @@ class Machine:
         if before.tobytes() != memory[index].tobytes():
             self._changes.count += 1
         return lanes.expand(old)
+
+    def sync_lanes(self, lanes: Lanes, members: Value) -> None:
+        """`__syncwarp`: what the named lanes did before is in order for each of them."""
+        if self.shared_space.races is not None and lanes.count:
+            self.shared_space.races.sync_lanes(lanes, members)
+
+    def fence(self, lanes: Lanes) -> None:
+        """`__threadfence_block` and wider ones."""
+        if self.shared_space.races is not None and lanes.count:
+            self.shared_space.races.fence(lanes)
 
     def special(self, lanes: Lanes, name: str) -> Value:
         """Special registers other than the indices."""

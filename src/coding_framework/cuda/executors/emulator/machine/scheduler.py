@@ -2,13 +2,11 @@
 
 The group at the lowest-numbered block runs; groups that come to the same block merge. While there is
 one group, blocks follow each other without any search. A group that does nothing but wait sleeps until
-memory changes; one that spins in another way while others wait to run is set back now and then, so that
-a lock held by another lane can be released.
+memory changes; one that spins in another way (it counts how often it looked, say) gives way to the others
+now and then, for as long as it spun itself, so that a lock held by another lane can be released.
 """
 
 from __future__ import annotations
-
-from collections.abc import Collection
 
 import numpy as np
 
@@ -62,14 +60,16 @@ class Scheduler:
         self.tally = tally
         self._runnable: dict[int, Group] = {}
         self._parked: dict[int, Group] = {}
-        self._barriers = BarrierUnit(geometry, machine.shared_space.races, tally)
+        self._barriers = BarrierUnit(geometry, machine.shared_space.races, tally, machine.undefined)
         self._base = Base.whole(geometry)
         self._deferred: list[Group] = []
+        self._has_turn = False
+        """Whether the group that runs came to it because another one spun, so that it need not give way."""
         self._is_begun = False
         """Whether a family has begun and not ended."""
         self._changes = changes
         self._may_wait = kernel.may_hand_over
-        self._spin_watch = SpinWatch(changes) if kernel.may_hand_over else None
+        self._spin_watch = SpinWatch(changes) if kernel.may_wait else None
         registers: list[Value] = list(unwritten(kernel.register_types, machine.local_space.garbage))
         self._deferred.append(Group(0, Lanes(self._base), registers))
 
@@ -100,52 +100,50 @@ class Scheduler:
         self._spin_watch = None
 
     def _run_family(self) -> bool:
+        """The lowest group runs; after one has spun for long, the one that has waited longest."""
         while True:
             awake = self._awake()
             if awake:
-                self._run_group(self._runnable.pop(min(awake)))
+                first = awake[0] if self._has_turn else min(awake)
+                self._has_turn = self._run_group(self._runnable.pop(first))
             elif not self._wake():
                 return not self._runnable
 
-    def _awake(self) -> Collection[int]:
-        """Where groups are that could run and do not wait for a change."""
+    def _awake(self) -> list[int]:
+        """Where groups are that could run and do not wait for a change; who ran last comes last."""
         if self._spin_watch is None:
-            return self._runnable
+            return list(self._runnable)
         return [pc for pc, group in self._runnable.items() if group.asleep_at != self._changes.count]
 
-    def _run_group(self, group: Group | None) -> None:
+    def _run_group(self, group: Group | None) -> bool:
+        """Until it ends, waits or gives way; whether it gave way because it spun for long."""
         steps = 0
         while group is not None:
             block = self._blocks[group.pc]
             if block.is_warp_sync and (self._runnable or self._parked or self._barriers.waiting):
                 group = self._gather_warps(group, block)
                 if group is None:
-                    return
+                    return False
             if self._spin_watch is not None and self._spin_watch.finds_waiting(group, block.live_in):
                 group.asleep_at = self._changes.count
                 self._add(group)
-                return
+                return False
             group = self._step(group, block)
             if group is None:
-                return
+                return False
             if self._runnable:
                 steps += 1
                 if group.pc in self._runnable:
                     group = self._merged(group, self._runnable.pop(group.pc))
-                lowest = min(self._awake(), default=group.pc)
-                if lowest < group.pc or steps > SPIN_STEPS:
-                    self._set_back(group, steps)
-                    return
+                has_spun = steps > SPIN_STEPS or self._looks_in_vain(block)
+                if has_spun or (not self._has_turn and min(self._awake(), default=group.pc) < group.pc):
+                    self._add(group)
+                    return has_spun
+        return False
 
-    def _set_back(self, group: Group, steps: int) -> None:
-        """Let another group run; after long spinning, the one that is furthest behind."""
-        awake = self._awake()
-        if steps > SPIN_STEPS and awake:
-            other = self._runnable.pop(max(awake))
-            self._add(group)
-            self._run_group(other)
-        else:
-            self._add(group)
+    def _looks_in_vain(self, block: Block) -> bool:
+        """Whether a loop has looked at memory again and again, for its own count of them."""
+        return block.polls and self._spin_watch is not None and self._spin_watch.looks_in_vain()
 
     def _add(self, group: Group) -> None:
         if group.pc in self._runnable:
@@ -228,8 +226,8 @@ class Scheduler:
             return self._partition(parts[0])
         for part in parts:
             self._add(part)
-        awake = self._awake()
-        return self._runnable.pop(min(awake)) if awake else None
+        own = [part.pc for part in parts] if self._has_turn else self._awake()
+        return self._runnable.pop(min(own)) if own else None
 
     def _leave(self, group: Group) -> None:
         block = self._blocks[group.pc]

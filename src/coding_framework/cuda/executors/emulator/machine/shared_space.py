@@ -51,7 +51,7 @@ class SharedSpace:
         address = lanes.safe(address)
         self.check(lanes, address, access)
         self._count(lanes, address, access)
-        if self.races is not None and not access.is_ordered:
+        if self.races is not None:
             self.races.read(lanes, address, access)
         view, index = self.view(access.dtype), address >> _SHIFT[access.element_bytes]
         return tuple(self._take(view, lanes, index + p if p else index) for p in range(access.count))
@@ -82,12 +82,12 @@ class SharedSpace:
         safe = lanes.safe(address)
         self.check(lanes, safe, access)
         self._count(lanes, safe, access)
-        if self.races is not None and not access.is_ordered:
+        if self.races is not None:
             self.races.before_write(lanes, address, values, access, self, was_expected=was_expected)
         view, index = self.view(access.dtype), address >> _SHIFT[access.element_bytes]
         for position, value in enumerate(values):
             self._put(view, lanes, index + position if position else index, value)
-        if self.races is not None and not access.is_ordered:
+        if self.races is not None:
             self.races.after_write(lanes, address, values, access, self)
 
     def expect(self, lanes: Lanes, address: Value, values: tuple[Value, ...], access: Access) -> None:

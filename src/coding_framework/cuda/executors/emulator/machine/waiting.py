@@ -14,6 +14,8 @@ from coding_framework.cuda.executors.emulator.dtypes import Value
 from coding_framework.cuda.executors.emulator.machine.group import Group
 from coding_framework.cuda.executors.emulator.machine.lanes import Base
 
+MAX_LOOKS = 8
+"""Looks at memory in which nothing has changed, after which others have their turn."""
 FIRST_LOOK_STEPS = 16
 """Steps without a change after which a place is remembered; then after twice as many, and so on."""
 
@@ -50,6 +52,7 @@ class SpinWatch:
         self._changes = changes
         self._count = -1
         self._steps = 0
+        self._looks = 0
         self._next_look = FIRST_LOOK_STEPS
         self._place: _Place | None = None
 
@@ -57,7 +60,7 @@ class SpinWatch:
         """Whether a group that is about to run a block was here before, and nothing has changed."""
         if self._count != self._changes.count:
             self._count, self._steps, self._next_look = self._changes.count, 0, FIRST_LOOK_STEPS
-            self._place = None
+            self._place, self._looks = None, 0
         self._steps += 1
         if self._place is not None and self._place.pc == group.pc and self._place.is_of(group):
             return True
@@ -66,6 +69,11 @@ class SpinWatch:
             registers = {i: group.registers[i] for i in live}
             self._place = _Place(group.pc, group.lanes.base, _mask_of(group), registers)
         return False
+
+    def looks_in_vain(self) -> bool:
+        """Counts a look at memory; whether there were many since it changed."""
+        self._looks += 1
+        return self._looks > MAX_LOOKS and self._count == self._changes.count
 
 
 def _mask_of(group: Group) -> bytes:

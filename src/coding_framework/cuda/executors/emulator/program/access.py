@@ -23,6 +23,8 @@ class Access:
     """Volatile, relaxed and stronger: not plain, so it takes no part in races in device memory."""
     is_ordered: bool = False
     """Relaxed and stronger: takes no part in races in shared memory either, where `volatile` does."""
+    is_release: bool = False
+    """Has a fence of its own before it."""
     read_only: bool = False
     """`ld.global.nc`."""
     operation: str = ""

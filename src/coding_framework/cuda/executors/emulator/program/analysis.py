@@ -113,14 +113,32 @@ def uses_fences(instructions: Sequence[FlatInstruction]) -> bool:
 
 def may_hand_over(instructions: Sequence[FlatInstruction]) -> bool:
     """Whether a block could read what another wrote by accesses that are not both plain."""
-    for flat in instructions:
-        ins = flat.instruction
-        if uses_fences([flat]):
-            return True
-        strong = ins.name in ("atom", "red") or any(part in STRONG for part in ins.parts[1:])
-        if ins.name in _MEMORY and strong and space_of(ins) in ("global", "generic"):
-            return True
-    return False
+    return any(uses_fences([flat]) for flat in instructions) or has_flags(instructions, "global")
+
+
+def has_flags(instructions: Sequence[FlatInstruction], space: str) -> bool:
+    """Whether threads could wait for each other by accesses to a space that are not plain."""
+    return any(is_strong(flat) and space_of(flat.instruction) in (space, "generic") for flat in instructions)
+
+
+def is_strong(flat: FlatInstruction) -> bool:
+    """Whether it accesses memory in a way that is not plain."""
+    ins = flat.instruction
+    if ins.name not in _MEMORY:
+        return False
+    return ins.name in ("atom", "red") or any(part in STRONG for part in ins.parts[1:])
+
+
+def orders_by_flags(instructions: Sequence[FlatInstruction]) -> bool:
+    """Whether warps of a block may be put in order by flags or locks in shared memory, behind fences."""
+    has_fence = any(
+        flat.instruction.name in ("membar", "fence") or _is_ordered(flat) for flat in instructions
+    )
+    return has_fence and has_flags(instructions, "shared")
+
+
+def _is_ordered(flat: FlatInstruction) -> bool:
+    return any(part in ("acquire", "release", "acq_rel") for part in flat.instruction.parts[1:])
 
 
 def counts_barriers(instructions: Sequence[FlatInstruction]) -> bool:

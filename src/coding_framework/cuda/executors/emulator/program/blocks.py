@@ -18,7 +18,7 @@ from coding_framework.cuda.executors.emulator.program.code import (
 )
 from coding_framework.cuda.executors.emulator.ptx import Symbol
 
-WARP_SYNC = frozenset({"shfl", "vote", "match", "redux", "mma", "wmma", "ldmatrix"})
+WARP_SYNC = frozenset({"shfl", "vote", "match", "redux", "elect", "mma", "wmma", "ldmatrix"})
 
 
 def is_barrier(parts: tuple[str, ...]) -> bool:

@@ -76,6 +76,8 @@ class Block:
     """The register that a `bar.red` fills when the block's threads have met."""
     accesses_memory: bool = False
     """Whether it may read or write device memory."""
+    polls: bool = False
+    """Whether it looks at memory in a way that is not plain, as one does who waits."""
     quick_exit: bool = False
     """Whether it does nothing but end the thread."""
 
@@ -101,8 +103,11 @@ class Kernel:
     """Whether threads of different blocks may talk through memory on purpose."""
     may_hand_over: bool
     """Whether blocks could hand data on without a race of plain accesses: by fences, atomics, `volatile`."""
-    counts_barriers: bool
-    """Whether some barriers are for a number of threads, not for the whole block."""
+    may_wait: bool
+    """Whether threads could wait for others by looking at memory."""
+    orders_warps: bool
+    """Whether warps are put in order by more than barriers of the whole block: by those for a number of
+    threads, or by flags and locks in shared memory."""
     written_parameters: frozenset[int]
     """Parameters that may flow into the address of a store."""
     classes: tuple[str, ...]

@@ -42,6 +42,7 @@ def access_of(ins: Instruction, kind: str, operation: str = "") -> Access:
         text=ins.text,
         is_strong=any(p in STRONG for p in ins.parts[1:]),
         is_ordered=any(p in _ORDERED for p in ins.parts[1:]),
+        is_release=any(p in ("release", "acq_rel") for p in ins.parts[1:]),
         read_only="nc" in ins.parts,
         operation=operation,
     )

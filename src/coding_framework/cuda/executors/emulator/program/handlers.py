@@ -48,12 +48,13 @@ _ANY_TYPE: dict[str, Handler] = {
     "activemask": emit_warp.active_mask,
     "trap": emit_warp.trap,
     "brkpt": emit_warp.nothing,
-    "membar": emit_warp.nothing,
-    "fence": emit_warp.nothing,
+    "elect": emit_warp.elect,
+    "membar": emit_warp.fence,
+    "fence": emit_warp.fence,
     "nanosleep": emit_warp.nothing,
     "prefetch": emit_warp.nothing,
     "prefetchu": emit_warp.nothing,
-    "bar": emit_warp.nothing,
+    "bar": emit_warp.sync_warp,
     "discard": emit_warp.nothing,
     "applypriority": emit_warp.nothing,
     "pmevent": emit_warp.nothing,
@@ -106,7 +107,7 @@ def class_of(ins: Instruction) -> str:
         return "control"
     if name in ("bar", "barrier") or name in _FENCES:
         return "barrier"
-    if name in ("shfl", "vote", "match", "redux", "activemask"):
+    if name in ("shfl", "vote", "match", "redux", "elect", "activemask"):
         return "shuffle"
     if name in ("atom", "red"):
         return "atomic"

@@ -14,7 +14,10 @@ from coding_framework.cuda.executors.emulator.program.analysis import (
     accesses_device_memory,
     counts_barriers,
     find_liveness,
+    has_flags,
+    is_strong,
     may_hand_over,
+    orders_by_flags,
     read_names,
     smallest_access,
     uses_fences,
@@ -103,7 +106,8 @@ def _translate(module: Module, function: Function) -> Kernel:
         global_granule=smallest_access(instructions, "global"),
         uses_fences=uses_fences(instructions),
         may_hand_over=may_hand_over(instructions),
-        counts_barriers=counts_barriers(instructions),
+        may_wait=may_hand_over(instructions) or has_flags(instructions, "shared"),
+        orders_warps=counts_barriers(instructions) or orders_by_flags(instructions),
         written_parameters=written_parameters(instructions, function.parameters, code),
         classes=classes,
         issued=np.array([[block.classes.get(kind, 0) for kind in classes] for block in blocks], np.int64),
@@ -118,17 +122,18 @@ def _all_instructions(block: Block) -> Iterable[FlatInstruction]:
 
 
 def _generate(blocks: list[Block], context: Context) -> None:
-    emitters = []
+    emitters, source = [], []
     for block in blocks:
         emitter = Emitter(context)
         _emit_block(emitter, block)
         emitters.append(emitter)
+        if block.is_warp_sync:
+            masks = _members_emitter(context, block)
+            emitter.used |= masks.used
+            source.append(masks.function(f"members_{block.index}", frozenset()))
     find_liveness(blocks, emitters)
-    source = []
     for block, emitter in zip(blocks, emitters, strict=True):
         source.append(emitter.function(f"block_{block.index}", block.live_out))
-        if block.is_warp_sync:
-            source.append(_members_function(context, block))
     exec(compile("\n".join(source), "<generated from PTX>", "exec"), context.namespace)
     for block in blocks:
         block.run = context.namespace[f"block_{block.index}"]
@@ -145,6 +150,7 @@ def _emit_block(e: Emitter, block: Block) -> None:
     block.line = first.instruction.line if first else None
     block.is_warp_sync = bool(block.instructions) and is_warp_sync(block.instructions[0].instruction.parts)
     block.accesses_memory = accesses_device_memory(block.instructions)
+    block.polls = any(is_strong(flat) for flat in block.instructions)
     block.quick_exit = block.ending is Ending.EXIT and not block.instructions
     _emit_ending(e, block)
 
@@ -183,8 +189,9 @@ def _emit_instruction(e: Emitter, flat: FlatInstruction) -> None:
     e.guard = None
 
 
-def _members_function(context: Context, block: Block) -> str:
+def _members_emitter(context: Context, block: Block) -> Emitter:
+    """Reads the mask that the scheduler goes by, whatever the instruction itself makes of it."""
     e = Emitter(context)
     e.flat = block.instructions[0]
     e.result = members_text(e)
-    return e.function(f"members_{block.index}", frozenset())
+    return e
