@@ -15,6 +15,7 @@ from coding_framework.cuda.elements import decode_elements, encode_elements, poi
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.judge import Judge
 from coding_framework.cuda.lint import lint_task
+from coding_framework.data.tasks import get_task
 from coding_framework.data.tasks.build import make_task
 from coding_framework.records import Candidate, Dimensions, DType, Task, Tolerance, Verdict
 
@@ -143,7 +144,7 @@ def test_an_element_that_was_never_written_is_said_to_be_nan(judge: Judge, dtype
         add_task(dtype), Candidate(source=source(ADD.replace("i < n)", "i < n - 1)"), dtype))
     )
     assert evaluation.verdict is Verdict.WRONG_RESULT
-    assert "was it ever written?" in evaluation.message
+    assert "were never written, the first wrong one is" in evaluation.message
 
 
 def test_an_integer_that_is_off_by_one_is_wrong_whatever_the_tolerance(judge: Judge) -> None:
@@ -211,3 +212,42 @@ def test_a_type_for_an_array_that_is_not_there_is_refused() -> None:
             outputs={"y": ("n",)}, dtypes={"z": "int32"}, visible_shapes=({"n": 2},),
             hidden_shapes=({"n": 1},), timing_shape={"n": 4}, operations="n", baseline="", oracle=_sum,
         )  # fmt: skip
+
+
+HOLES = """// launch: vector_add grid=(ceil_div(n, 256)) block=(128)
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n) y[i] = a[i] + b[i];
+}
+"""
+OVERFLOW = """// launch: softmax grid=(ceil_div(rows, 128)) block=(128)
+extern "C" __global__ void softmax(const float* x, float* y, int rows, int cols) {
+    int r = blockIdx.x * blockDim.x + threadIdx.x;
+    if (r >= rows) return;
+    float total = 0.0f;
+    for (int c = 0; c < cols; ++c) total += expf(x[r * cols + c]);
+    for (int c = 0; c < cols; ++c) y[r * cols + c] = expf(x[r * cols + c]) / total;
+}
+"""
+
+
+HALF_FILLED = HOLES.replace("a[i] + b[i]", "i < 3 ? 0.0f : a[i] + b[i]")
+EMPTY = HOLES.replace("block=(128)", "block=(256)").replace("i < n)", "i < 0)")
+
+
+@pytest.mark.parametrize(
+    ("task", "source", "words"),
+    [
+        ("vector_add", HOLES, "and were never written, the first wrong one is y[128]. Check that the grid"),
+        ("vector_add", HALF_FILLED, "of these were never written, the first wrong one is y[0]"),
+        ("vector_add", EMPTY, "and were never written, the first wrong one is y[0]"),
+        ("softmax", OVERFLOW, "is NaN, which the kernel computed: an overflow"),
+    ],
+)
+def test_a_hole_in_the_grid_is_told_from_a_nan_that_was_computed(
+    judge: Judge, task: str, source: str, words: str
+) -> None:
+    evaluation = judge.judge(get_task(task), Candidate(source=source))
+    assert evaluation.verdict is Verdict.WRONG_RESULT
+    assert words in evaluation.message
+    assert (evaluation.checks[-1].num_unwritten == 0) == (source is OVERFLOW)

@@ -103,15 +103,16 @@ def compare_outputs(
     *,
     poison: int | None = None,
 ) -> ShapeCheck:
-    """Every element against its budget; `poison` tells an integer that was never written."""
+    """Every element against its budget; `poison` tells what was never written."""
     wrong: list[WrongElement] = []
-    num_wrong, worst = 0, 0.0
+    num_wrong, num_unwritten, worst = 0, 0, 0.0
     for spec in task.outputs:
         got = _numbers(spec, actual[spec.name], expected[spec.name], poison)
         ratio = _error_ratio(task.tolerance, spec, got, expected[spec.name])
         bad = np.flatnonzero(~(ratio <= 1.0))
         worst = max(worst, float(ratio.max(initial=0.0)))
         num_wrong += bad.size
+        num_unwritten += _num_unwritten(spec, actual[spec.name], bad, poison)
         extents = spec.extents(check.dimensions)
         wrong += [
             WrongElement(
@@ -130,6 +131,7 @@ def compare_outputs(
         max_error_ratio=worst,
         wrong_elements=tuple(wrong[:MAX_WRONG_SHOWN]),
         num_wrong=num_wrong,
+        num_unwritten=num_unwritten if num_wrong and poison is not None else None,
     )
 
 
@@ -156,6 +158,15 @@ def _numbers(spec: TensorSpec, actual: Buffer, expected: _Floats, secret: int | 
         before = poison(spec.dtype, actual.size, secret, spec.name)
         got[(actual == before) & (got != expected)] = np.nan
     return got
+
+
+def _num_unwritten(spec: TensorSpec, actual: Buffer, bad: npt.NDArray[np.intp], secret: int | None) -> int:
+    """How many of the wrong elements are as they were before the run, bit for bit."""
+    if secret is None or not bad.size:
+        return 0
+    before = poison(spec.dtype, actual.size, secret, spec.name)
+    kind = f"u{actual.dtype.itemsize}"
+    return int((actual.view(kind)[bad] == before.view(kind)[bad]).sum())
 
 
 def _error_ratio(tolerance: Tolerance, spec: TensorSpec, got: _Floats, expected: _Floats) -> _Floats:

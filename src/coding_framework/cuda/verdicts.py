@@ -73,15 +73,36 @@ def wrong_result_words(task: Task, check: ShapeCheck, idle_sources: Sequence[int
     )
     if idle_sources:
         return text + idle_source_words(idle_sources)
+    if check.num_unwritten:
+        return text + _unwritten_words(check, check.num_unwritten, total)
     if isnan(first.actual) and not isnan(first.expected):
-        text += f"; {_element(first.output, first.index, hidden=check.hidden)} is NaN: was it ever written?"
-        return text + " Check that the grid covers all elements." if check.num_wrong < total else text
+        return text + _nan_words(check, total)
     if check.hidden:
         return text + ". Check the bounds and every size that is not a multiple of the block"
     return (
         f"{text}; first: {_element(first.output, first.index, hidden=False)} should be {first.expected:.6g} "
         f"but is {first.actual:.6g}"
     )
+
+
+def _unwritten_words(check: ShapeCheck, unwritten: int, total: int) -> str:
+    """What was left as it was."""
+    some = "; some of these were" if check.hidden else f"; {unwritten} of these were"
+    who = " and were" if unwritten == check.num_wrong else some
+    first = _element(check.wrong_elements[0].output, check.wrong_elements[0].index, hidden=check.hidden)
+    where = "" if check.hidden else f", the first wrong one is {first}"
+    advice = "" if unwritten == total else ". Check that the grid covers all elements"
+    return f"{who} never written{where}{advice}"
+
+
+def _nan_words(check: ShapeCheck, total: int) -> str:
+    """A NaN that was computed, where that is known, or one that may be a hole."""
+    first = check.wrong_elements[0]
+    text = f"; {_element(first.output, first.index, hidden=check.hidden)} is NaN"
+    if check.num_unwritten == 0:
+        return f"{text}, which the kernel computed: an overflow, 0/0, or from a value that it never set"
+    covers = " Check that the grid covers all elements." if check.num_wrong < total else ""
+    return f"{text}: was it ever written?{covers}"
 
 
 def _how_many(wrong: int, total: int, *, hidden: bool) -> str:

@@ -45,6 +45,8 @@ class ShapeCheck(Record):
     """The first few wrong elements."""
     num_wrong: int = Field(default=0, ge=0)
     """How many elements were wrong."""
+    num_unwritten: int | None = Field(default=None, ge=0)
+    """How many of these were never written; None where nobody can tell."""
 
 
 class KernelTiming(Record):
