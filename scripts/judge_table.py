@@ -1,4 +1,4 @@
-"""Run the exploit suite and the honest corpus, and write the table of docs/judge.md.
+"""Run the exploit suite and the honest corpus, and write the tables of docs/exploits.md.
 
     python scripts/judge_table.py --executor emulator --json table.json
 
@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--executor", choices=("emulator", "gpu"), default="emulator")
     parser.add_argument("--json", type=Path, help="write every row here")
-    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "judge.md")
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "exploits.md")
     parser.add_argument("--workers", type=int, default=2, help="candidates judged at the same time")
     parser.add_argument("--only", default="", help="parts of names, by comma; these alone")
     parser.add_argument("--render", type=Path, nargs="*", help="no judging: the rows of these JSON files")
