@@ -12,8 +12,8 @@ from coding_framework.cuda.checking import PlannedCheck, compare_outputs, expect
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
 from coding_framework.cuda.executors.base import ExecutionRequest
-from coding_framework.cuda.executors.emulator import execute
 from coding_framework.cuda.executors.emulator.device_model import H200
+from coding_framework.cuda.executors.emulator.execute import execute
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.cuda.judge import Judge, default_judge, judge
 from coding_framework.data.tasks import all_tasks, get_task

@@ -13,7 +13,7 @@ from coding_framework.cuda.check_runner import CheckRunner, Subject
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan
 from coding_framework.cuda.executors.base import ExecutionOutcome, ExecutionRequest
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 from coding_framework.cuda.rejection import Progress
 from coding_framework.data.tasks import get_task
 

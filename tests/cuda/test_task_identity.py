@@ -80,6 +80,21 @@ def test_an_oracle_is_asked_on_every_kind_of_input() -> None:
     assert task_digest(SUM.model_copy(update={"oracle": _right_on_ordinary_numbers})) != task_digest(SUM)
 
 
+def test_a_digest_is_made_once_for_an_object_and_not_taken_along_by_a_copy() -> None:
+    asked: list[int] = []
+
+    def counting(xp: Any, inputs: Any, dimensions: Any) -> Any:
+        asked.append(1)
+        return TASK.oracle(xp, inputs, dimensions)
+
+    task = TASK.model_copy(update={"oracle": counting})
+    digest = task_digest(task)
+    times = len(asked)
+    assert task_digest(task) == digest
+    assert len(asked) == times
+    assert task_digest(task.model_copy(update={"tolerance": Tolerance(relative=0.5)})) != digest
+
+
 def test_two_tasks_of_one_name_share_no_verdict() -> None:
     candidate = Candidate(source=TASK.baseline)
     opposite = TASK.model_copy(update={"oracle": _negative})

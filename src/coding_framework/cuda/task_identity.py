@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import weakref
 from collections.abc import Iterator
 
 import array_api_compat.numpy as xp
@@ -24,6 +25,8 @@ from coding_framework.records import CompilationResult, Dimensions, LaunchPlan, 
 
 _WORDS = {"name", "title", "tier", "family", "prompt"}
 _PLACES = {"launches": {"__all__": {"line", "text"}}, "scratch": {"__all__": {"line"}}}
+_MADE: dict[int, tuple[weakref.ref[Task | ModuleTask], str]] = {}
+"""By the object and not on it: a copy that differs would take it along."""
 _SEED = 7_919
 _VALUES = 256
 """Of each output, evenly spread."""
@@ -32,7 +35,17 @@ _DIGITS = 6
 
 
 def task_digest(task: Task | ModuleTask) -> str:
-    """Sixteen hex digits; raises `ConfigError` where the oracle cannot be asked."""
+    """Sixteen hex digits, made once for an object; raises `ConfigError` where the oracle cannot be asked."""
+    known = _MADE.get(id(task))
+    if known is not None and known[0]() is task:
+        return known[1]
+    digest = _made(task)
+    weakref.finalize(task, _MADE.pop, id(task), None).atexit = False
+    _MADE[id(task)] = weakref.ref(task), digest
+    return digest
+
+
+def _made(task: Task | ModuleTask) -> str:
     words = json.dumps(task.model_dump(mode="json", exclude=_WORDS), sort_keys=True)
     material = [words.encode()]
     if isinstance(task, Task):

@@ -29,8 +29,8 @@ def compile_error_words(compilation: CompilationResult, source: str) -> str:
     quoted = []
     for error in compilation.errors[:MAX_ERRORS_QUOTED]:
         where = f"line {error.line}: " if error.line else ""
-        source = f" in `{error.source_line.strip()}`" if error.source_line else ""
-        quoted.append(f"{where}{error.message}{source}")
+        quote = f" in `{error.source_line.strip()}`" if error.source_line else ""
+        quoted.append(f"{where}{error.message}{quote}")
     more = len(compilation.errors) - len(quoted)
     text = "it does not compile. " + "; ".join(quoted)
     text += f"; and {more} more errors" if more > 0 else ""

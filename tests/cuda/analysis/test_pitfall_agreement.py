@@ -21,7 +21,7 @@ from coding_framework.cuda.executors.base import (
     FaultKind,
     ResolvedLaunch,
 )
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 
 SIZE = 4096
 """Elements of both buffers, and the value of `n` times the room that the largest stride needs."""

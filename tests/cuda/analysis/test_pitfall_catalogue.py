@@ -12,7 +12,7 @@ from coding_framework.cuda.checking import poisoned_buffers
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import parse_launch_plan, resolve_launches
 from coding_framework.cuda.executors.base import ExecutionRequest, LaunchCounters
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 from coding_framework.cuda.inputs import draw_inputs
 from coding_framework.data.pairs.mistakes import no_bounds_check
 from coding_framework.data.tasks import all_tasks, get_task, variants

@@ -17,7 +17,7 @@ from coding_framework.cuda.executors.base import (
     LaunchCounters,
     ResolvedLaunch,
 )
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 
 
 def _include_folder() -> Path:

@@ -53,6 +53,13 @@ def test_the_header_is_named_and_helps(compiler: CUDACompiler, line: str, header
     assert compiler.compile(mended).success
 
 
+def test_what_is_included_is_not_asked_for_again(compiler: CUDACompiler) -> None:
+    source = "#include <cuda_fp16.h>\n" + KERNEL % "y[0] = __hfoo(y[0]);"
+    failed = compiler.compile(source)
+    assert not failed.success
+    assert "needs" not in compile_error_words(failed, source)
+
+
 def test_what_is_included_is_not_missing_and_what_is_unknown_has_no_header(compiler: CUDACompiler) -> None:
     source = "#include <cstdint>\n" + KERNEL % "uint33_t i = 0; my_half h; thing::f();"
     failed = compiler.compile(source)

@@ -3,7 +3,8 @@
 The order of things: one call on the timed shape, verified, so that what hangs or is wrong there keeps nobody
 waiting; then the candidate's process, alone on the device, runs all timed calls and leaves its outputs in
 memory; the verifier's process draws the same inputs, computes the answers in float64 and compares every
-element of every call; only then are the times looked at. See docs/judge.md for why each step is there.
+element of every call; only then are the times looked at. docs/judge_measurements.md says why each
+step is there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from coding_framework.cuda.check_runner import Subject
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.contract import resolve_launches, resolve_scratch
 from coding_framework.cuda.elements import fresh_poison
+from coding_framework.cuda.executors.base import ExecutionFault, FaultKind
 from coding_framework.cuda.executors.gpu.executor import GpuExecutor, GpuVerifier
 from coding_framework.cuda.executors.gpu.layout import arena_bytes
 from coding_framework.cuda.executors.gpu.lease import gpu_lease
@@ -57,10 +59,10 @@ from coding_framework.records import (
 
 WARM_UPS = 3
 """First calls of a module load its code and raise the clocks; they are verified and not timed."""
-LEAST_CALLS = WARM_UPS + 18
-"""Of a slow kernel; those with the reference are every third of them."""
 _ENOUGH_SHARE = 0.25
-"""Of the limit, after which a slow kernel is not called more often than that."""
+"""Of the limit, after which a slow kernel is not called more often than it must be."""
+_WHOLE_SHARE = 2.0
+"""Of the limit of its calls: with the reference's, and what is drawn, flushed and summed up beside them."""
 PAUSES_S = (0.0, 0.5, 4.0)
 """Before each measurement of a candidate whose clocks disagree: a host too busy to look at its clock in time
 is so for a while, what is hidden from the device's clock is so always."""
@@ -99,7 +101,7 @@ class MeasuredTimer:
         """The measured time beside that of the naive kernel."""
         self._verifier.prepare()
         num_checks = len(progress.checks)
-        turns = secret_turns(self._num_sets(subject.task))
+        turns = secret_turns(self._num_sets(subject.task), num_kinds(subject.task))
         self._try(subject, progress)
 
         def measure() -> MeasureOutcome:
@@ -132,10 +134,9 @@ class MeasuredTimer:
         if stale:
             with gpu_lease(self._config.gpu_index, shared=True):
                 self._verifier.forget(stale)
-        outcome = self._executor.measure(request, timeout_s=self._config.gpu_run_timeout_s)
+        outcome = self._executor.measure(request, timeout_s=_WHOLE_SHARE * request.limit_s)
         if outcome.fault is not None:
-            words = without_sizes(outcome.fault.message)
-            raise Rejected(Verdict(outcome.fault.kind.value), f"{words} (in a timed call)")
+            raise _rejected(outcome.fault)
         with gpu_lease(self._config.gpu_index, shared=True):
             results = self._verifier.verify(self._verification(task, request, outcome))
         progress.checks.append(_summary(task, turns, results))
@@ -155,7 +156,7 @@ class MeasuredTimer:
             inputs=tuple(array_of(spec, shape) for spec in task.inputs),
             outputs=output_arrays(task),
             sets=input_sets(task, turns),
-            least_calls=LEAST_CALLS,
+            least_calls=least_calls(task),
             limit_s=self._config.gpu_run_timeout_s,
             enough_s=_ENOUGH_SHARE * self._config.gpu_run_timeout_s,
         )
@@ -318,17 +319,31 @@ def _input_set(task: Task, number: int, place: int) -> InputSet:
     )
 
 
-def secret_turns(count: int) -> Turns:
+def num_kinds(task: Task) -> int:
+    """How many distributions timed calls draw from."""
+    return len(plain_kinds(task)) + 1
+
+
+def least_calls(task: Task) -> int:
+    """Of a slow kernel: with these each distribution has had its turn, beside the reference too."""
+    return REFERENCE_EVERY * (WARM_UPS + num_kinds(task))
+
+
+def secret_turns(count: int, kinds: int | None = None) -> Turns:
     """Which turn each call has: in a secret order, because a kernel can count its calls.
 
-    Calls whose reference counts change turns among themselves, so that it always has the same ones.
+    Calls whose reference counts change turns among themselves, so that it always has the same ones. With
+    `kinds` of contents they do so a few at a time, of which each has another kind (two each of the other
+    calls), so that every kind has had its turn whenever the calls end.
     """
     counted = range(WARM_UPS * REFERENCE_EVERY, count, REFERENCE_EVERY)
     others = [number for number in range(WARM_UPS, count) if number not in counted]
     turns = list(range(count))
-    for numbers in (counted, others):
-        for number, other in zip(numbers, secrets.SystemRandom().sample(numbers, len(numbers)), strict=True):
-            turns[number] = other
+    for numbers, each in ((counted, 1), (others, REFERENCE_EVERY - 1)):
+        step = each * kinds if kinds else max(len(numbers), 1)
+        for few in (numbers[at : at + step] for at in range(0, len(numbers), step)):
+            for number, other in zip(few, secrets.SystemRandom().sample(few, len(few)), strict=True):
+                turns[number] = other
     return tuple(turns)
 
 
@@ -372,6 +387,13 @@ def _summary(task: Task, turns: Turns, results: tuple[SetResult, ...]) -> ShapeC
             for wrong in results[number].wrong
         ),
     )
+
+
+def _rejected(fault: ExecutionFault) -> Rejected:
+    """In words that tell no hidden size; what took too long tells none."""
+    took_long = fault.kind is FaultKind.TIMEOUT
+    words = fault.message if took_long else without_sizes(fault.message)
+    return Rejected(Verdict(fault.kind.value), f"{words} (in a timed call)")
 
 
 def _require_right(task: Task, summary: ShapeCheck, results: tuple[SetResult, ...]) -> None:

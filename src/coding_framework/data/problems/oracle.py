@@ -25,7 +25,7 @@ from coding_framework.cuda.executors.base import (
     ExecutionRequest,
     ResolvedLaunch,
 )
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 from coding_framework.errors import UserError
 from coding_framework.records import Dimensions, LaunchPlan, Task, TensorSpec
 

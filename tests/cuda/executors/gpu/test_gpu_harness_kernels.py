@@ -10,7 +10,7 @@ import pytest
 from coding_framework.cuda.compiler import CUDACompiler
 from coding_framework.cuda.elements import decode_elements, encode_elements
 from coding_framework.cuda.executors.base import BufferArgument, ExecutionRequest, ResolvedLaunch
-from coding_framework.cuda.executors.emulator import execute
+from coding_framework.cuda.executors.emulator.execute import execute
 from coding_framework.cuda.executors.gpu.harness import DISTRIBUTIONS, KERNELS, TYPES, distribution_code
 from coding_framework.cuda.executors.gpu.harness_source import harness_source
 

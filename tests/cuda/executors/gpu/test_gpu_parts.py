@@ -46,7 +46,9 @@ from coding_framework.cuda.timers.measured import (
     array_of,
     distribution_of,
     input_sets,
+    least_calls,
     measured_floor_us,
+    num_kinds,
     secret_turns,
     typical_us,
     with_slots,
@@ -236,6 +238,23 @@ def test_the_place_of_a_call_tells_nothing_of_its_kind() -> None:
         assert len({place for place, _ in met}) == 13 or number % REFERENCE_EVERY == 0
         for place in {place for place, _ in met}:
             assert len({kind for other, kind in met if other == place}) > 1
+
+
+@pytest.mark.parametrize("name", ["scale", "softmax", "min_max", "row_sum_int32", "transpose"])
+def test_whenever_a_slow_kernels_calls_end_each_kind_has_had_its_turn(name: str) -> None:
+    task = get_task(name)
+    kinds = {distribution_of(task, number) for number in range(WARM_UPS, 60)}
+    assert len(kinds) == num_kinds(task)
+    for count in range(least_calls(task), WARM_UPS + 50, REFERENCE_EVERY):
+        turns = secret_turns(WARM_UPS + 50, num_kinds(task))
+        assert sorted(turns) == list(range(WARM_UPS + 50))
+        made = turns[:count]
+        assert {distribution_of(task, number) for number in made[WARM_UPS:]} == kinds
+        assert {distribution_of(task, number) for number in made[::REFERENCE_EVERY][WARM_UPS:]} == kinds
+
+
+def test_the_order_within_a_few_calls_is_secret() -> None:
+    assert len({secret_turns(53, 5) for _ in range(200)}) == 200
 
 
 def request_of(
@@ -513,7 +532,7 @@ def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch
         for waiting, thread in enumerate(threads, start=1):
             thread.start()
             deadline = time.monotonic() + 20
-            while num_at_door(tmp_path) < 1 + waiting:
+            while num_waiting(tmp_path) < waiting:
                 assert time.monotonic() < deadline
                 time.sleep(0.001)
     for thread in threads:
@@ -521,33 +540,11 @@ def test_timings_go_before_those_who_would_share(monkeypatch: pytest.MonkeyPatch
     assert order == ["timing", "timing", "check"]
 
 
-def num_at_door(folder: Path) -> int:
-    """How many keep the door or wait for it, by the kernel's own list."""
-    inodes = {str(path.stat().st_ino) for path in folder.glob("*-door.lock")}
-    lines = [line.replace("-> ", "") for line in Path("/proc/locks").read_text().splitlines()]
-    return sum(line.split()[5].split(":")[-1] in inodes for line in lines)
-
-
-def test_the_door_opens_for_others_while_somebody_stays_long(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    timed = threading.Event()
-
-    def timing() -> None:
-        with gpu_lease(0):
-            timed.set()
-
-    thread = threading.Thread(target=timing)
-    with gpu_lease(0, shared=True):
-        thread.start()
-        while num_at_door(tmp_path) == 0:
-            time.sleep(0.001)
-        with ThreadPoolExecutor(1) as others:
-            others.submit(_share_for_a_moment).result(timeout=20)
-        assert not timed.is_set()
-    assert timed.wait(20)
-    thread.join()
+def num_waiting(folder: Path) -> int:
+    """How many wait for a lock on a file of this folder, by the kernel's own list."""
+    inodes = {str(path.stat().st_ino) for path in folder.iterdir()}
+    lines = Path("/proc/locks").read_text().splitlines()
+    return sum("->" in line and line.split()[6].split(":")[-1] in inodes for line in lines)
 
 
 def test_those_who_share_are_in_together_and_a_timing_waits_for_them(

@@ -38,6 +38,7 @@ def log(still_running: list[str], monkeypatch: pytest.MonkeyPatch) -> Log:
     fake_driver = SimpleNamespace(
         cuEventSynchronize=driver_call("await"),
         cuStreamSynchronize=driver_call("idle"),
+        cuEventRecord=lambda event, stream: (seen.append(("record", event)), 0)[1:],
         cuEventQuery=lambda event: (still_running.pop() if still_running else 0,),
         CUresult=SimpleNamespace(CUDA_ERROR_NOT_READY=NOT_READY),
         cuEventElapsedTime=lambda first, last: CALL_MS * (last[0] - first[0] + (last[1] - first[1]) / 6),
@@ -45,6 +46,7 @@ def log(still_running: list[str], monkeypatch: pytest.MonkeyPatch) -> Log:
     monkeypatch.setattr(measurement, "driver", fake_driver)
     monkeypatch.setattr(measurement, "call", lambda result: result)
     monkeypatch.setattr(measurement, "_iteration", iteration)
+    monkeypatch.setattr(measurement, "fire", lambda launch, stream: seen.append(("fire", launch)))
     monkeypatch.setattr(measurement, "_transfer_us", lambda bench: 1.0)
     return seen
 
@@ -98,7 +100,7 @@ def test_a_round_is_put_behind_the_gate_while_the_one_before_it_runs(log: Log) -
 def test_of_a_slow_kernel_fewer_calls_are_made(log: Log) -> None:
     made = bench(log, 30, enough_s=0.001)
     measurement._run_sets(made)
-    assert [number for step, number in log if step == "enqueue"] == list(range(6))
+    assert [number for step, number in log if step == "enqueue"] == list(range(9))
     measurement._run_sets(patient := bench(log, 30))
     assert len(patient.events) == 30
 
@@ -137,7 +139,7 @@ def test_a_trial_that_does_not_end_costs_its_process(log: Log, still_running: li
 def test_a_call_that_has_ended_is_not_late_however_late_it_is_looked_at(
     log: Log, still_running: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    times = iter((0.0, 0.0, 100.0))
+    times = iter((0.0, 0.0, 100.0, 100.0, 100.0))
     monkeypatch.setattr("time.perf_counter", lambda: next(times))
     still_running += [NOT_READY]
     _end_of_trial(log, limit_s=0.06)
@@ -145,7 +147,30 @@ def test_a_call_that_has_ended_is_not_late_however_late_it_is_looked_at(
 
 def _end_of_trial(log: Log, *, limit_s: float) -> None:
     made = bench(log, 1, is_trial=True, limit_s=limit_s)
-    measurement._require_end(made.request, (0, 1), (0, 2))
+    made.queue = SimpleNamespace(launched=0)
+    measurement._try_launches(made, ["first", "second"], (0, 1), (0, 2))  # type: ignore[list-item]
+    assert made.queue.launched == 2
+
+
+def test_nothing_is_put_behind_a_launch_of_a_trial_before_it_has_ended(
+    log: Log, still_running: list[str]
+) -> None:
+    still_running += [NOT_READY] * 3
+    _end_of_trial(log, limit_s=60)
+    assert [step for step, _ in log] == ["await", "fire", "record", "fire", "record"]
+    still_running += [NOT_READY] * 10_000
+    with pytest.raises(KernelFault, match="over"):
+        _end_of_trial(log, limit_s=0.03)
+    assert [step for step, _ in log[5:]] == ["await", "fire", "record"]
+
+
+def test_a_slow_first_round_does_not_count(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = bench(log, 30, enough_s=0.01)
+    made.span_us.append(10_000_000.0)
+    assert not measurement._is_enough(made, 6)
+    made.span_us.append(11_000.0)
+    assert measurement._is_enough(made, 6)
+    assert not measurement._is_enough(made, 3)
 
 
 def test_a_candidate_that_is_waited_for_is_never_held(log: Log) -> None:

@@ -8,7 +8,3 @@ deadlocks are found, not hoped for; the same request gives the same bytes. Not g
 approximate functions (`ex2.approx` and the like) and products of tensor cores, of which some forms of `mma`
 and `wmma` are known; inter-block spinning.
 """
-
-from coding_framework.cuda.executors.emulator.execute import execute
-
-__all__ = ["execute"]

@@ -49,7 +49,7 @@ __device__ u64 row_of(u64 index, int row_length) {
   return index >> 32 ? index / (u64)row_length : (u64)((u32)index / (u32)row_length);
 }
 
-// Even over [-1, 1).
+// Even over [-1, 1].
 __device__ float uniform(u32 bits) { return __fadd_rn(__fmul_rn((float)bits, 4.6566129e-10f), -1.0f); }
 
 // The value of a row in which all elements are the same.

@@ -9,9 +9,6 @@ pass it only when nobody does. Otherwise the device would have to fall idle befo
 Nobody starves, because everyone who times has to share the device before the next timing. For the same
 reason a lease must not be asked for by someone who holds one.
 
-Unless somebody who shares stays long, as a kernel that hangs does: then the door opens for the others, and is
-tried again by all who wait to time together, now and then and at last until they have it.
-
 Its memory is leased likewise, for a whole judgement: everybody shares it, and whoever failed because there
 was too little waits until nobody else is there. This lease is taken before the other one.
 """
@@ -26,13 +23,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_PATIENCE_S = 0.05
-"""How long whoever waits to time keeps the door from those who would share."""
-_PERIOD_S = 0.3
-"""How often the door is tried again, by all at the same moments: it is open in between."""
-_STUBBORN_AFTER_S = 3.0
-"""From then on the door is kept."""
-_POLL_S = 0.002
 _TRIES = 10
 _BETWEEN_TRIES_S = 0.02
 """How long a door that others pass may be shut."""
@@ -46,7 +36,7 @@ def gpu_lease(device_index: int, *, shared: bool = False) -> Iterator[None]:
             fcntl.flock(door, fcntl.LOCK_EX)
             _pass_door(door, device)
         else:
-            _hold_when_idle(door, device)
+            _hold_alone(door, device)
         yield
 
 
@@ -81,45 +71,14 @@ def _hold_alone(door: int, thing: int) -> None:
     fcntl.flock(thing, fcntl.LOCK_EX)
 
 
-def _hold_when_idle(door: int, thing: int) -> None:
-    """Keep the door as long as that helps, and later at any price."""
-    stubborn_at = time.monotonic() + _STUBBORN_AFTER_S
-    while time.monotonic() < stubborn_at:
-        fcntl.flock(door, fcntl.LOCK_SH)
-        if _got_before_patience_ends(thing):
-            return
-        fcntl.flock(door, fcntl.LOCK_UN)
-        time.sleep(_PERIOD_S - time.monotonic() % _PERIOD_S)
-    _hold_alone(door, thing)
-
-
-def _got_before_patience_ends(thing: int) -> bool:
-    """Whether it could be had alone; only time in which it is shared counts."""
-    patience_s = _PATIENCE_S
-    while patience_s > 0:
-        if _try_lock(thing, fcntl.LOCK_EX):
-            return True
-        if _try_lock(thing, fcntl.LOCK_SH):
-            fcntl.flock(thing, fcntl.LOCK_UN)
-            patience_s -= _POLL_S
-        time.sleep(_POLL_S)
-    return False
-
-
-def _try_lock(thing: int, kind: int) -> bool:
-    try:
-        fcntl.flock(thing, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
 def _is_open(door: int) -> bool:
     """Whether the door could be taken, allowing for those who pass it at this moment."""
     for _ in range(_TRIES):
-        if _try_lock(door, fcntl.LOCK_EX):
+        try:
+            fcntl.flock(door, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        time.sleep(_BETWEEN_TRIES_S)
+        except BlockingIOError:
+            time.sleep(_BETWEEN_TRIES_S)
     return False
 
 

@@ -165,22 +165,38 @@ def _run_sets(bench: _Bench) -> None:
 
 
 def _is_enough(bench: _Bench, made: int) -> bool:
-    """Whether a slow kernel was called often enough: its time is long beside whatever it scatters by."""
-    return made >= bench.request.least_calls and sum(bench.span_us) > 1e6 * bench.request.enough_s
+    """Whether a slow kernel was called often enough: its time is long beside whatever it scatters by.
+
+    The first round warms up and does not count, or who is slow there alone could choose to be called less.
+    """
+    return made >= bench.request.least_calls and sum(bench.span_us[1:]) > 1e6 * bench.request.enough_s
 
 
-def _require_end(request: MeasureRequest, begun: Any, ended: Any) -> None:
-    """The end of a trial's call, in time by a clock that starts when the call does.
+def _try_launches(bench: _Bench, launches: list[PreparedLaunch], begun: Any, ended: Any) -> None:
+    """A trial's call, whose end is waited for, in time by a clock that runs while the device is at it.
 
-    The clock is read first: however late this process comes to look, a call that has ended is not late.
-    Nothing is put behind the call before, because a first launch can wait for it for ever.
+    Nothing is put behind a launch before it has ended: what comes next may be a first launch, and wait for it
+    for ever.
     """
     call(driver.cuEventSynchronize(begun))
-    start = time.perf_counter()
+    spent_s = 0.0
+    for launch in launches:
+        fire(launch, bench.here.stream)
+        call(driver.cuEventRecord(ended, bench.here.stream))
+        spent_s = _require_end(bench.request, ended, spent_s)
+    bench.queue.launched += len(launches)
+
+
+def _require_end(request: MeasureRequest, ended: Any, spent_s: float) -> float:
+    """The time spent when the event has come.
+
+    The clock is read first: however late this process comes to look, a call that has ended is not late.
+    """
+    start = time.perf_counter() - spent_s
     while True:
         taken_s = time.perf_counter() - start
         if driver.cuEventQuery(ended)[0] != driver.CUresult.CUDA_ERROR_NOT_READY:
-            return
+            return taken_s
         if taken_s > _TRIAL_SLACK * _limit_of_call_s(request):
             raise _StillRunning(FaultKind.TIMEOUT, _too_long(request, 1e3 * taken_s, "over "))
         time.sleep(_POLL_S)
@@ -299,10 +315,11 @@ def _iteration(bench: _Bench, number: int, contents: InputSet) -> None:
     _poison(bench, number, contents.poison)
     _flush(bench, "candidate")
     call(driver.cuEventRecord(events[1], stream))
-    _fire_all(bench, bench.candidate[number])
-    call(driver.cuEventRecord(events[2], stream))
     if bench.request.is_trial:
-        _require_end(bench.request, *events[1:3])
+        _try_launches(bench, bench.candidate[number], *events[1:3])
+    else:
+        _fire_all(bench, bench.candidate[number])
+        call(driver.cuEventRecord(events[2], stream))
     _sum_up(bench, number, contents)
     call(driver.cuEventRecord(events[3], stream))
     if number % REFERENCE_EVERY == 0:

@@ -36,7 +36,7 @@ def task() -> Task:
         hidden_shapes=VECTOR_HIDDEN,
         timing_shape={"n": 2**18},
         gpu_timing_shape={"n": 2**22},
-        distributions=("normal", "uniform", "large", "outliers", "far_below", "far_above"),
+        distributions=("normal", "large", "outliers", "far_below", "far_above"),
         tolerance=Tolerance(relative=1e-7, absolute=1e-9),
         operations="2*n",
         baseline=kernel_source(__package__, "min_max"),

@@ -50,6 +50,7 @@ def task() -> Task:
         timing_shape={"rows": 1024, "cols": 256},
         gpu_timing_shape={"rows": 16384, "cols": 256},
         distributions=("normal", "large", "uniform", "outliers", "far_below"),
+        drawn_as={"far_below": {"mask": "normal"}},
         tolerance=Tolerance(relative=5e-5, absolute=1e-7),
         operations="7*rows*cols",
         baseline=kernel_source(__package__, "masked_softmax"),
