@@ -28,7 +28,7 @@ from coding_framework.errors import (
 _log = structlog.get_logger(__name__)
 
 _MAX_REASON_CHARS = 300
-_EXECUTE = "coding_framework.cuda.executors.emulator:execute"
+_EXECUTE = "coding_framework.cuda.executors.emulator.execute:execute"
 
 
 class EmulatorExecutor:
