@@ -54,7 +54,7 @@ __all__ = ["CUDACompiler", "CompilationResult", "CompiledParcel", "CompilerSetti
 
 _Keep = Literal["all", "decided", "nothing"]
 _RUN_JOB = "coding_framework.cuda.toolchain.compile_job:run"
-_FORMAT = "3"
+_FORMAT = "4"
 """Part of every cache key; raised when results would be made differently from the same inputs."""
 
 
