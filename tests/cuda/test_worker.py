@@ -17,7 +17,13 @@ import pytest
 
 from coding_framework.cuda import worker_process
 from coding_framework.cuda.worker import Worker
-from coding_framework.errors import WorkerDied, WorkerOutOfMemory, WorkerRaised, WorkerTimeout
+from coding_framework.errors import (
+    WorkerDied,
+    WorkerNotStarted,
+    WorkerOutOfMemory,
+    WorkerRaised,
+    WorkerTimeout,
+)
 from tests_support import is_alive, wait_until_dead
 
 PROBES = "coding_framework.cuda.worker_probes:"
@@ -138,12 +144,12 @@ def test_arguments_that_cannot_be_sent_are_the_callers_error(worker: Worker) -> 
     "name", ["os:getcwd", "coding_framework.errors:exit_code.real", "coding_framework.nothing:f", "nonsense"]
 )
 def test_only_functions_of_this_package_are_called(worker: Worker, name: str) -> None:
-    with pytest.raises(WorkerRaised):
+    with pytest.raises(WorkerNotStarted):
         worker.call(name, timeout_s=10)
 
 
 def test_something_that_is_no_function_is_refused(worker: Worker) -> None:
-    with pytest.raises(WorkerRaised, match="not a function"):
+    with pytest.raises(WorkerNotStarted, match="not a function"):
         worker.call("coding_framework.cuda.worker_main:PACKAGE", timeout_s=10)
 
 

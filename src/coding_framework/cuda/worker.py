@@ -112,6 +112,8 @@ class Worker:
         if kind is AnswerKind.OUT_OF_MEMORY:
             self._discard()
             raise WorkerOutOfMemory(self._memory_message(function))
+        if kind is AnswerKind.NOT_CALLED:
+            raise WorkerNotStarted(f"{self._name}: {function} cannot be called\n{value}")
         if kind is AnswerKind.RAISED:
             raise WorkerRaised(f"{self._name}: {function} raised\n{value}")
         return value

@@ -23,6 +23,8 @@ class AnswerKind(StrEnum):
     READY = "ready"
     VALUE = "value"
     RAISED = "raised"
+    NOT_CALLED = "not_called"
+    """What was to be called is not there: nothing that it was asked about has been seen."""
     OUT_OF_MEMORY = "out_of_memory"
 
 

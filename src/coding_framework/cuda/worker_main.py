@@ -91,7 +91,13 @@ def serve(connection: socket.socket) -> None:
 def answer(function: str, arguments: tuple[object, ...]) -> tuple[AnswerKind, Any]:
     """Call `function` and say how it ended."""
     try:
-        return AnswerKind.VALUE, resolve(function)(*arguments)
+        called = resolve(function)
+    except MemoryError:
+        return AnswerKind.OUT_OF_MEMORY, function
+    except Exception:
+        return AnswerKind.NOT_CALLED, traceback.format_exc()
+    try:
+        return AnswerKind.VALUE, called(*arguments)
     except MemoryError:
         return AnswerKind.OUT_OF_MEMORY, function
     except BaseException:

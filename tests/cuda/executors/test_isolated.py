@@ -54,6 +54,14 @@ def test_a_kernel_that_ends_its_process_twice_is_at_fault(
     assert [(entry["event"], entry["kind"]) for entry in logs] == [("emulator_failed", "WorkerDied")]
 
 
+def test_an_emulator_that_is_not_there_is_no_kernels_fault(
+    executor: EmulatorExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolated, "_EXECUTE", "coding_framework.cuda.executors.emulator:execute")
+    with pytest.raises(WorkerNotStarted, match="has no attribute 'execute'"):
+        run(executor, request_for(compile_ptx(KERNEL)))
+
+
 def test_one_death_costs_nothing(executor: EmulatorExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     call = executor._worker.call

@@ -37,7 +37,7 @@ _H200_SFT, _H200_SAMPLING, _H200_UPDATE = 40_900.0, 10_800.0, 26_600.0
 """Tokens a second."""
 _H200_PAIR_TOKENS = 313
 """Prompt and answer, as they came out."""
-_H200_START_S, _H200_JUDGING_S, _H200_STEP_S = 126.0, 0.14, 1.3
+_H200_START_S, _H200_JUDGING_S, _H200_STEP_S = 126.0, 0.138, 1.3
 """From the command to the first answer; one answer of an untrained model; a step beside its parts."""
 _H200_PAIRS = 48.0
 """Judgements a second."""
